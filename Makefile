@@ -1,0 +1,80 @@
+# What can be done here. `make help` lists it.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# Where the Go distribution puts itself; many shells do not look there.
+export PATH := $(PATH):/usr/local/go/bin
+
+# make run: where the server listens, keeps its data, and is reached from outside
+# (empty: the address it listens on). ARGS is added to the command line.
+LISTEN     ?= 127.0.0.1:8787
+DATA       ?= ./data
+PUBLIC_URL ?=
+ARGS       ?=
+
+# make hosts, make conformance and make bench: the harness folders.
+HOSTS_DIR ?= ../shared/clients
+HOSTS     ?=
+BENCH_DIR ?= ../shared/bench
+
+GO_FILES := $(shell find cmd internal bench e2e -name '*.go' -not -path '*/node_modules/*' 2>/dev/null)
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo "  Variables: LISTEN=$(LISTEN) DATA=$(DATA) PUBLIC_URL=$(PUBLIC_URL) ARGS=$(ARGS)"
+	@echo "             HOSTS_DIR=$(HOSTS_DIR) HOSTS=$(HOSTS) BENCH_DIR=$(BENCH_DIR)"
+
+.PHONY: run
+run: build ## build and serve on http://127.0.0.1:8787, data in ./data
+	./bin/osfoundry serve --listen $(LISTEN) --data $(DATA) $(if $(PUBLIC_URL),--public-url $(PUBLIC_URL)) $(ARGS)
+
+.PHONY: build
+build: bin/osfoundry ## build bin/osfoundry, one static binary
+
+bin/osfoundry: go.mod go.sum $(GO_FILES) $(shell find internal -type f -not -name '*_test.go' -not -path '*/testdata/*' 2>/dev/null)
+	@scripts/need.sh go
+	CGO_ENABLED=0 go build -trimpath -o $@ ./cmd/osfoundry
+
+.PHONY: test
+test: ## every test: both databases, race detector, browser; installs what is missing
+	@scripts/test.sh
+
+.PHONY: lint
+lint: ## go vet, gofmt, staticcheck, the floor plan
+	@scripts/need.sh go
+	@scripts/lint.sh
+	go tool -modfile=tools/go.mod staticcheck ./...
+	go test -count=1 ./internal/archtest/
+
+.PHONY: generate
+generate: ## generated code, after a change of SQL or of a declaration
+	@scripts/need.sh go
+	cd internal/storage && go tool -modfile=../../tools/go.mod sqlc generate
+	go generate ./...
+
+.PHONY: hosts
+hosts: build ## real MCP hosts (HOSTS="codex claude …" for some) and the conformance suite, against bin/osfoundry
+	@scripts/need.sh go node
+	e2e/hosts/run.sh $(HOSTS_DIR) $(HOSTS)
+	e2e/conformance/run.sh $(HOSTS_DIR)
+
+.PHONY: conformance
+conformance: build ## the official MCP conformance suite alone, against bin/osfoundry
+	@scripts/need.sh go node
+	e2e/conformance/run.sh $(HOSTS_DIR)
+
+.PHONY: bench
+bench: build ## calls per second beside reference servers, in one run
+	@scripts/need.sh go
+	bench/run.sh $(BENCH_DIR)
+
+.PHONY: soak
+soak: build ## the long runs: crashes, races and interleavings by the thousand
+	@scripts/need.sh go postgres
+	OSFOUNDRY_SOAK=1 go test -count=1 -p 1 -timeout 120m ./e2e/...
+
+.PHONY: clean
+clean: ## remove what was built and installed here; never ./data
+	rm -rf bin out e2e/browser/node_modules
