@@ -1,0 +1,96 @@
+package access
+
+// Kind names what a Permit can be about.
+type Kind string
+
+// The kinds of things. KindWorkspace stands for the workspace as a whole, such
+// as its list of connections; a resource kind's ID is that resource's.
+const (
+	KindWorkspace  Kind = "workspace"
+	KindProject    Kind = "project"
+	KindConnection Kind = "connection"
+	KindNote       Kind = "note"
+)
+
+// Ref names one thing by kind and ID, as a caller gave it. The ID is untrusted
+// and may name nothing, or a thing of another workspace.
+type Ref struct {
+	Kind Kind
+	ID   string
+}
+
+// Role is a person's role in a workspace; "" is no member.
+type Role string
+
+// The roles, from most to least.
+const (
+	RoleOwner  Role = "owner"
+	RoleEditor Role = "editor"
+	RoleViewer Role = "viewer"
+)
+
+// Valid reports whether r is one of the three roles.
+func (r Role) Valid() bool { return r == RoleOwner || r == RoleEditor || r == RoleViewer }
+
+// MayEdit reports whether the role carries edit rights.
+func (r Role) MayEdit() bool { return r == RoleOwner || r == RoleEditor }
+
+// Right is how much a call does to a thing. A greater right includes the lesser.
+type Right uint8
+
+// RightNone is no right at all: the zero value allows nothing.
+const (
+	RightNone   Right = iota
+	RightView         // read it
+	RightEdit         // change its content, place or title
+	RightManage       // change who may do what: members, connections, ACL, local-only
+)
+
+func (r Right) String() string {
+	return [...]string{"none", "view", "edit", "manage"}[min(r, RightManage)]
+}
+
+// ParseRight reads "view" or "edit", the rights an ACL can give; anything else
+// is RightNone.
+func ParseRight(s string) Right {
+	switch s {
+	case "view":
+		return RightView
+	case "edit":
+		return RightEdit
+	}
+	return RightNone
+}
+
+// Credential says how a principal proved who it is.
+type Credential uint8
+
+// The credentials. Only a browser session may decide what the contract keeps
+// for people.
+const (
+	CredentialNone Credential = iota
+	CredentialAccessToken
+	CredentialSession
+	CredentialPersonalToken
+)
+
+// Principal is who a call comes from, as the database knew it at that moment.
+type Principal struct {
+	Credential     Credential
+	UserID         string // the person, or the approver of the connection
+	UserName       string
+	UserEmail      string // people only
+	ConnectionID   string // "" for a person
+	ConnectionName string
+	ConnectionSlug string
+	WorkspaceID    string // the connection's workspace; "" for a person
+	Scopes         Scopes // "" for a person
+	SessionID      string // which browser session or personal token; for the log and for sign-out
+}
+
+// IsConnection reports whether the principal is an outside assistant.
+func (p Principal) IsConnection() bool { return p.Credential == CredentialAccessToken }
+
+// TokenHash is the SHA-256 of a presented token, in unpadded base64url: what
+// the database holds instead of the token.
+type TokenHash string
