@@ -1,0 +1,377 @@
+package archtest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// tree makes a Tree of files, each given as path and text.
+func tree(t *testing.T, files map[string]string) *Tree {
+	t.Helper()
+	fsys := fstest.MapFS{".gitignore": {Data: []byte("/bin/\nnode_modules/\n*.log\n")}}
+	for name, text := range files {
+		fsys[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	tree, err := Load(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// expect compares findings with the fragments that each must contain, in order.
+func expect(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("got %d findings, want %d:\n%s", len(got), len(want), strings.Join(got, "\n"))
+	}
+	for i := range want {
+		if !strings.Contains(got[i], want[i]) {
+			t.Errorf("finding %d: got %q, want it to contain %q", i, got[i], want[i])
+		}
+	}
+}
+
+// house is a file in each room, so that no row of the floor plan is empty, and
+// the given files instead or besides.
+func house(files map[string]string) map[string]string {
+	all := map[string]string{}
+	for room := range rooms {
+		all[room+"/doc.go"] = "package " + room[strings.LastIndex(room, "/")+1:] + "\n"
+	}
+	maps.Copy(all, files)
+	return all
+}
+
+func TestArrowsFindImportsThatAreNotDrawn(t *testing.T) {
+	ours := func(room string) string { return "package x\nimport _ \"" + Module + "/" + room + "\"\n" }
+	other := func(imported string) string { return "package x\nimport _ \"" + imported + "\"\n" }
+	tests := map[string]struct {
+		file, text string
+		want       []string
+	}{
+		"a drawn arrow":                      {"internal/mcp/a.go", ours("internal/tool"), nil},
+		"an arrow that points up":            {"internal/access/a.go", ours("internal/workspace"), []string{"internal/access/a.go imports"}},
+		"an arrow over a room":               {"internal/mcp/a.go", ours("internal/workspace"), []string{"no such arrow"}},
+		"a renamed import":                   {"internal/tool/a.go", "package x\nimport s \"" + Module + "/internal/storage\"\nvar _ = s.X\n", []string{"no such arrow"}},
+		"storage from a test":                {"internal/tool/a_test.go", ours("internal/storage/storagetest"), nil},
+		"the test rooms from a program":      {"internal/app/a.go", ours("internal/storage/storagetest"), []string{"for tests only"}},
+		"a test over a room":                 {"internal/access/a_test.go", ours("internal/web"), []string{"no such arrow"}},
+		"generated queries outside storage":  {"internal/app/a.go", ours("internal/storage/gen"), []string{"no such arrow"}},
+		"the SDK in a test":                  {"internal/mcp/a_test.go", other("github.com/modelcontextprotocol/go-sdk/mcp"), nil},
+		"the SDK in the program":             {"internal/mcp/a.go", other("github.com/modelcontextprotocol/go-sdk/mcp"), []string{"for tests only"}},
+		"SQL outside storage":                {"internal/oauth/a.go", other("database/sql"), []string{"SQL is storage's"}},
+		"a driver outside storage":           {"internal/app/a.go", other("github.com/jackc/pgx/v5/stdlib"), []string{"SQL is storage's"}},
+		"HTTP in a room that has none":       {"internal/workspace/a.go", other("net/http"), []string{"knows nothing of HTTP"}},
+		"a room that is not on the plan":     {"internal/cellar/a.go", "package cellar\n", []string{"internal/cellar is not on the floor plan"}},
+		"a command that is not on the plan":  {"cmd/cellar/a.go", "package main\n", []string{"cmd/cellar is not on the floor plan"}},
+		"tests of the whole house":           {"e2e/a_test.go", ours("internal/access"), nil},
+		"a similar name is not the same one": {"internal/oauth/a.go", other("database/sqlite"), nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			expect(t, Arrows(tree(t, house(map[string]string{test.file: test.text}))), test.want...)
+		})
+	}
+}
+
+func TestArrowsFindRowsWithoutRoom(t *testing.T) {
+	files := house(nil)
+	delete(files, "internal/probe/doc.go")
+	expect(t, Arrows(tree(t, files)), "internal/probe is on the floor plan, but holds no Go code")
+}
+
+func TestTheFloorPlanHasNoCircle(t *testing.T) {
+	var walk func(room string, above []string)
+	walk = func(room string, above []string) {
+		if slices.Contains(above, room) {
+			t.Fatalf("a circle: %s", strings.Join(append(above, room), " → "))
+		}
+		for _, below := range rooms[room] {
+			walk(below, append(slices.Clone(above), room))
+		}
+	}
+	for room := range rooms {
+		walk(room, nil)
+	}
+}
+
+func TestLoadLeavesOutIgnoredAndOtherModules(t *testing.T) {
+	got := tree(t, map[string]string{
+		"bin/a.go":                    "not Go",
+		"e2e/node_modules/p/a.go":     "not Go",
+		"tools/go.mod":                "module tools\n",
+		"tools/a.go":                  "package main\n",
+		"internal/access/a.go":        "package access\n",
+		"internal/access/a_test.go":   "package access\n",
+		"internal/x/testdata/a.go":    "not Go",
+		"internal/storage/gen/gen.go": "// Code generated by x. DO NOT EDIT.\n\npackage gen\n",
+		"picture.png":                 "\x89PNG\x00/root/secret",
+	})
+	var paths []string
+	for _, f := range got.Go {
+		paths = append(paths, f.Path)
+		if f.Test != strings.HasSuffix(f.Path, "_test.go") || f.Generated != strings.Contains(f.Path, "/gen/") {
+			t.Errorf("%s: Test %v, Generated %v", f.Path, f.Test, f.Generated)
+		}
+	}
+	want := []string{"internal/access/a.go", "internal/access/a_test.go", "internal/storage/gen/gen.go"}
+	if !slices.Equal(paths, want) {
+		t.Errorf("got %v, want %v", paths, want)
+	}
+	if got.Files["bin/a.go"] != nil || got.Files["picture.png"] != nil || got.Files["tools/a.go"] == nil {
+		t.Errorf("files are %v", got.paths())
+	}
+}
+
+func TestPackageCommentsAreDemanded(t *testing.T) {
+	tests := map[string]struct {
+		text string
+		want []string
+	}{
+		"two sentences":          {"// Package a owns one thing. Another room does the rest.\npackage a\n", nil},
+		"none":                   {"package a\n", []string{"internal/a"}},
+		"one sentence":           {"// Package a owns one thing.\npackage a\n", []string{"internal/a"}},
+		"detached":               {"// Package a owns one thing. Another room does the rest.\n\npackage a\n", []string{"internal/a"}},
+		"another name":           {"// Package b owns one thing. Another room does the rest.\npackage a\n", []string{"internal/a"}},
+		"a dot inside a word":    {"// Package a owns go.mod and x.y.z\npackage a\n", []string{"internal/a"}},
+		"only generated code":    {"// Code generated by x. DO NOT EDIT.\n\npackage a\n", nil},
+		"a comment of a licence": {"// Copyright. All rights.\npackage a\n", []string{"internal/a"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			expect(t, PackageComments(tree(t, map[string]string{"internal/a/a.go": test.text})), test.want...)
+		})
+	}
+	t.Run("a command", func(t *testing.T) {
+		good := "// Command osfoundry serves. It leaves the rest to app.\npackage main\n"
+		expect(t, PackageComments(tree(t, map[string]string{"cmd/osfoundry/main.go": good})))
+		expect(t, PackageComments(tree(t, map[string]string{"cmd/osfoundry/main.go": "package main\n"})), `"Command osfoundry "`)
+	})
+	t.Run("tests alone", func(t *testing.T) {
+		expect(t, PackageComments(tree(t, map[string]string{"e2e/a_test.go": "package e2e\n"})))
+	})
+}
+
+func TestNamesThatNameNothingAreFound(t *testing.T) {
+	expect(t, Names(tree(t, map[string]string{
+		"internal/access/check.go":          "package access\n",
+		"internal/access/check_helpers.go":  "package access\n",
+		"internal/community/commonplace.go": "package community\n",
+		"internal/Util/a.go":                "package x\n",
+		"internal/y/a_test.go":              "package common_test\n",
+		"scripts/common.sh":                 "\n",
+	})), "internal/Util/a.go", "internal/access/check_helpers.go", "scripts/common.sh", "package common")
+}
+
+func TestLongFilesAreFound(t *testing.T) {
+	long := strings.Repeat("\n", MaxLines)
+	expect(t, LongFiles(tree(t, map[string]string{
+		"internal/a/long.go":    "package a\n" + long,
+		"internal/a/just.go":    "package a" + long,
+		"internal/a/gen/gen.go": "// Code generated by x. DO NOT EDIT.\n\npackage gen\n" + long,
+		"docs/long.md":          "#\n" + long,
+		"e2e/long.mjs":          "//\n" + long,
+	})), "e2e/long.mjs: 701 lines", "internal/a/long.go: 701 lines")
+}
+
+func TestExportedIdentifiersWithoutCommentAreFound(t *testing.T) {
+	text := `package a
+
+type Bare struct{}
+
+// Told is explained.
+type Told struct{}
+
+func (Told) Bare2() {}
+func (*Told) Error() string { return "" }
+func (g *Generic[T]) Bare3() {}
+func (hidden) Fine() {}
+
+// Generic is explained.
+type Generic[T any] struct{}
+
+type hidden struct{}
+
+func Bare4() {}
+func fine()  {}
+
+// All of these.
+const (
+	A = 1
+	B = 2
+)
+
+const (
+	C = 1 // explained
+	// D is explained.
+	D    = 2
+	Bare5 = 3
+	e    = 4
+)
+
+var Bare6, f int
+`
+	got := DocComments(tree(t, map[string]string{
+		"internal/a/a.go":      text,
+		"internal/a/a_test.go": "package a\n\nfunc Fine() {}\n",
+		"e2e/a.go":             "package e2e\n\nfunc Fine() {}\n",
+		"internal/a/gen.go":    "// Code generated by x. DO NOT EDIT.\n\npackage a\n\nfunc Fine2() {}\n",
+	}))
+	expect(t, got, ": Bare is", ": Bare2 is", ": Bare3 is", ": Bare4 is", ": Bare5 is", ": Bare6 is")
+	if !strings.HasPrefix(got[0], "internal/a/a.go:3:") {
+		t.Errorf("got %q, want its place", got[0])
+	}
+}
+
+func TestUnguardedRequestsAreFound(t *testing.T) {
+	use := func(expr string) string {
+		return "package x\nimport \"net/http\"\nfunc f() { _ = " + expr + " }\n"
+	}
+	tests := map[string]struct {
+		file, text, want string
+	}{
+		"the default client":        {"internal/web/a.go", use("http.DefaultClient"), "http.DefaultClient"},
+		"a shortcut":                {"cmd/osfoundry/a.go", use("http.Get"), "http.Get"},
+		"another shortcut":          {"internal/probe/a.go", use("http.PostForm"), "http.PostForm"},
+		"the default server":        {"internal/app/a.go", use("http.ListenAndServe"), "http.ListenAndServe"},
+		"a client that is the same": {"internal/oauth/a.go", use("&http.Client{Timeout: 1}"), "Client without a Transport"},
+		"made with new":             {"internal/oauth/a.go", use("new(http.Client)"), "Client without a Transport"},
+		"under another name":        {"internal/oauth/a.go", "package x\nimport web \"net/http\"\nvar _ = web.DefaultClient\n", "http.DefaultClient"},
+		"without a name":            {"internal/oauth/a.go", "package x\nimport . \"net/http\"\nvar _ = DefaultClient\n", "without a name"},
+		"a client with a transport": {"internal/oauth/a.go", use("&http.Client{Transport: t}"), ""},
+		"a request":                 {"internal/oauth/a.go", use("http.NewRequest"), ""},
+		"in a test":                 {"internal/oauth/a_test.go", use("http.DefaultClient"), ""},
+		"in guard":                  {"internal/guard/a.go", use("http.DefaultTransport"), ""},
+		"another package":           {"internal/oauth/a.go", "package x\nimport \"example.test/http\"\nvar _ = http.Get\n", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var want []string
+			if test.want != "" {
+				want = []string{test.want}
+			}
+			expect(t, Outbound(tree(t, map[string]string{test.file: test.text})), want...)
+		})
+	}
+}
+
+func TestSkippedTestsAreFound(t *testing.T) {
+	expect(t, Skips(tree(t, map[string]string{
+		"internal/a/a_test.go": "package a\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Skip(\"later\") }\n",
+		"internal/a/b_test.go": "package a\nimport \"testing\"\nfunc TestB(t *testing.T) { t.Log(\"Skip\") }\n",
+	})), "internal/a/a_test.go:3")
+}
+
+func TestTextsOfOneMachineAreFound(t *testing.T) {
+	tests := map[string]struct {
+		line string
+		want string
+	}{
+		"a home folder":         {`data: "/ro` + `ot/data"`, "a path of one machine"},
+		"another":               {"cd /ho" + "me/jo/osfoundry", "a path of one machine"},
+		"a work folder":         {"(/wo" + "rk/main)", "a path of one machine"},
+		"at the end":            {"cd /wo" + "rk", "a path of one machine"},
+		"a temporary file":      {"> /tm" + "p/out.txt", "a fixed temporary path"},
+		"part of a URL":         {"https://example.test/root/work/", ""},
+		"part of a path":        {"docs/work/", ""},
+		"a word":                {"root and/or work", ""},
+		"a registry":            {"regis" + "try=https://npm.example.test/", "a package registry"},
+		"a module proxy":        {"GOPRO" + "XY=https://proxy.example.test", "a package registry"},
+		"a locked registry":     {`"resol` + `ved": "https://npm.example.test/a.tgz",`, "a package registry"},
+		"unfinished":            {"// TO" + "DO: the rest", "unfinished"},
+		"a word that holds one": {"// MASTO" + "DON", ""},
+		"a conflict":            {"<<<<<" + "<< HEAD", "a merge conflict"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Texts(tree(t, map[string]string{"docs/a.md": "fine\n" + test.line + "\n"}))
+			if test.want == "" {
+				expect(t, got)
+				return
+			}
+			expect(t, got, test.want)
+			if !strings.HasPrefix(got[0], "docs/a.md:2: ") {
+				t.Errorf("got %q, want its place", got[0])
+			}
+		})
+	}
+}
+
+func TestDependenciesAreComparedWithTheirList(t *testing.T) {
+	files := map[string]string{
+		"go.mod": "module m\n\nrequire (\n\texample.test/a v1.0.0\n\texample.test/a/v2 v2.0.0\n\texample.test/c v1.0.0 // indirect\n)\n\nrequire example.test/d v1.0.0\n",
+		"a.go":   "package m\nimport (\n\t_ \"example.test/a/v2/deep\"\n\t_ \"example.test/d\"\n\t_ \"example.test/a/x\"\n)\n",
+		"tools/go.mod": "module tools\n\ntool (\n\texample.test/t/cmd/t\n)\n\ntool example.test/u\n\n" +
+			"require (\n\texample.test/t v1.0.0 // indirect\n\texample.test/u v1.0.0 // indirect\n\texample.test/w v1.0.0 // indirect\n)\n",
+		"e2e/browser/package.json": `{"devDependencies": {"browser-core": "1.0.0"}}`,
+	}
+	list := func(rows ...string) string {
+		return "# Dependencies\n\n| module | for | licence | why |\n|---|---|---|---|\n" + strings.Join(rows, "\n") + "\n"
+	}
+	row := func(name string) string { return "| `" + name + "` | x | MIT | y |" }
+	full := []string{row("example.test/a"), row("example.test/a/v2"), row("example.test/d"), row("example.test/t"), row("example.test/u"), row("browser-core")}
+	tests := map[string]struct {
+		rows []string
+		want []string
+	}{
+		"the same":                     {full, nil},
+		"one is missing":               {full[1:], []string{"example.test/a is a direct dependency"}},
+		"a tool is missing":            {slices.Concat(full[:3], full[4:]), []string{"example.test/t is a direct dependency"}},
+		"a browser package is missing": {full[:5], []string{"browser-core is a direct dependency"}},
+		"one too many":                 {append(slices.Clone(full), row("example.test/c")), []string{"example.test/c is listed, but nothing imports it"}},
+		"twice":                        {append(slices.Clone(full), row("example.test/d")), []string{"example.test/d is listed twice"}},
+		"without reason":               {append(slices.Clone(full[:5]), "| `browser-core` | x | MIT |  |"), []string{"browser-core needs"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			files[dependenciesDoc] = list(test.rows...)
+			expect(t, Dependencies(tree(t, files)), test.want...)
+		})
+	}
+	t.Run("go.mod is not tidy", func(t *testing.T) {
+		files[dependenciesDoc] = list(full...)
+		files["go.mod"] = strings.Replace(files["go.mod"], "example.test/d v1.0.0", "example.test/d v1.0.0 // indirect", 1)
+		expect(t, Dependencies(tree(t, files)), "example.test/d: run go mod tidy")
+	})
+}
+
+func TestTheGlossaryIsComplete(t *testing.T) {
+	files := map[string]string{glossaryDoc: "| word | meaning |\n|---|---|\n| note, tab | text |\n| scope | |\n| note | again |\n"}
+	expect(t, Glossary(tree(t, files), "note", "tab", "permit"),
+		"a word without a meaning", `"note" is explained twice`, `does not explain "permit"`)
+}
+
+func TestDocumentsNameWhatIsThere(t *testing.T) {
+	files := map[string]string{
+		"internal/tool/a.go": "package tool\ntype Catalogue struct{ Names int }\nfunc (c *Catalogue) Call() {}\ntype Gate interface{ Open() }\nvar ErrUnknown = 1\n",
+		"docs/a.md":          "",
+	}
+	tests := map[string]struct {
+		text string
+		want []string
+	}{
+		"a method":           {"`tool.Catalogue.Call` and `*tool.Catalogue`", nil},
+		"with arguments":     {"`tool.Catalogue.Call(ctx)`", nil},
+		"a field":            {"`tool.Catalogue.Names`", nil},
+		"of an interface":    {"`tool.Gate.Open`", nil},
+		"a variable":         {"`tool.ErrUnknown`", nil},
+		"a stale method":     {"`tool.Catalogue.Invoke`", []string{"no such symbol"}},
+		"a stale type":       {"`tool.Register`", []string{"no such symbol"}},
+		"of another module":  {"`http.Client`", nil},
+		"a file":             {"`internal/tool/a.go` in `internal/tool`", nil},
+		"a stale file":       {"`internal/tool/b.go`", []string{"no such file"}},
+		"a link":             {"[a](a.md#x) [b](https://example.test/) [c](#here)", nil},
+		"a stale link":       {"[a](b.md)", []string{"leads nowhere"}},
+		"in a block of code": {"```\n`tool.Register`\n```\n", nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			files["docs/a.md"] = test.text
+			expect(t, Documents(tree(t, files)), test.want...)
+		})
+	}
+}
