@@ -103,6 +103,19 @@ CREATE TABLE notes (
 );
 CREATE INDEX notes_project ON notes (project_id, id);
 
+CREATE TABLE note_versions ( -- title, place and list of tabs at every version, the current one too
+    note_id     TEXT NOT NULL REFERENCES notes (id),
+    version     BIGINT NOT NULL,
+    project_id  TEXT NOT NULL,
+    title       TEXT NOT NULL,
+    tabs        TEXT NOT NULL,   -- JSON: [{id, title}] in order
+    archived    BIGINT NOT NULL,
+    created_at  BIGINT NOT NULL,
+    created_by  TEXT NOT NULL,
+    created_via TEXT NOT NULL,
+    PRIMARY KEY (note_id, version)
+);
+
 CREATE TABLE note_tabs (
     id          TEXT PRIMARY KEY,
     note_id     TEXT NOT NULL REFERENCES notes (id),
