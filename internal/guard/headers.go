@@ -53,6 +53,5 @@ func Preflight(w http.ResponseWriter, methods string) {
 	h.Set("Access-Control-Allow-Methods", methods)
 	h["Access-Control-Allow-Headers"] = allowHeaders
 	h["Access-Control-Max-Age"] = preflightAge
-	h.Set("Allow", methods)
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -24,6 +24,9 @@ const (
 	// atOnce is how much memory a body gets because it says that it will be so
 	// long; more only as it arrives.
 	atOnce = 64 << 10
+	// drained is how much of a refused body is read and thrown away, so that a
+	// client that sends everything before it reads gets its answer.
+	drained = 8 << 20
 	// maxPointer bounds how much of a caller's own member names an error repeats.
 	maxPointer = 200
 )
@@ -242,6 +245,7 @@ func ReadBody(r *http.Request, limit int64) ([]byte, error) {
 	}
 	tooLarge := &BodyError{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("The body is larger than %d bytes.", limit)}
 	if r.ContentLength > limit {
+		io.CopyN(io.Discard, r.Body, drained)
 		return nil, tooLarge
 	}
 	var data []byte
@@ -256,6 +260,7 @@ func ReadBody(r *http.Request, limit int64) ([]byte, error) {
 		return nil, &BodyError{Status: http.StatusRequestTimeout, Message: "The body did not arrive in whole."}
 	}
 	if int64(len(data)) > limit {
+		io.CopyN(io.Discard, r.Body, drained)
 		return nil, tooLarge
 	}
 	return data, nil
