@@ -130,13 +130,16 @@ func (x *exchange) forbidden(e *access.Error) {
 func (x *exchange) challenged(status int, members, challenge string) {
 	b := append(x.open(nil), `,"result":{`...)
 	b = append(b, members...)
-	b = append(b, `,"_meta":{"mcp/www_authenticate":[`...)
-	b, err := jsontext.AppendQuote(b, challenge)
-	b = append(b, `]}`...)
 	if x.era == eraStateless {
 		b = append(b, `,"resultType":"complete"`...)
 	}
-	x.send(status, append(b, `}}`...), err)
+	b = append(b, `,"_meta":{"mcp/www_authenticate":[`...)
+	b, err := jsontext.AppendQuote(b, challenge)
+	b = append(b, ']')
+	if x.era == eraStateless {
+		b = append(b, x.fixed.identity...)
+	}
+	x.send(status, append(b, `}}}`...), err)
 }
 
 // tooMany answers 429 to an address that keeps trying tokens.

@@ -100,6 +100,8 @@ func (g *gate) passed() int {
 	return len(g.calls)
 }
 
+var quiet = slog.New(slog.DiscardHandler)
+
 const origin = "http://127.0.0.1:8787"
 
 func newStage(t testing.TB, change ...func(*Config)) *stage {
@@ -111,7 +113,7 @@ func newStage(t testing.TB, change ...func(*Config)) *stage {
 	s := &stage{gate: &gate{tokens: map[access.TokenHash]access.Scopes{}}}
 	mux := http.NewServeMux()
 	for _, c := range []Config{{Path: "/mcp"}, {Path: "/api/v1/external-mcp", PublicCatalogue: true}} {
-		c.Site, c.Version, c.Log = site, "1.2.3", slog.New(slog.DiscardHandler)
+		c.Site, c.Version, c.Log = site, "1.2.3", quiet
 		for _, f := range change {
 			f(&c)
 		}
@@ -342,6 +344,7 @@ func TestWithoutASignInTheChallengeSaysHow(t *testing.T) {
 				if text := got.Result["content"].([]any)[0].(map[string]any)["text"]; text != "Authentication required" {
 					t.Errorf("text = %q", text)
 				}
+				checkComplete(t, version, got)
 				if s.gate.passed() != 0 {
 					t.Error("the tool ran")
 				}
@@ -556,6 +559,7 @@ func TestMissingScopeIs403WithTheUnion(t *testing.T) {
 		if structure := got.Result["structuredContent"].(map[string]any); structure["code"] != "insufficient_scope" || structure["scope"] != "osfoundry:read osfoundry:write osfoundry:run" {
 			t.Errorf("structuredContent = %v", structure)
 		}
+		checkComplete(t, version, got)
 		if s.gate.passed() != 0 {
 			t.Error("the tool ran")
 		}
@@ -592,7 +596,7 @@ func TestNothingLiesBelowTheMount(t *testing.T) {
 			w := httptest.NewRecorder()
 			s := newStage(t)
 			// Past the mux, which would clean the path first.
-			h, _ := New(Config{Site: site(t), Path: strings.SplitAfter(path, "mcp")[0], Log: slog.New(slog.DiscardHandler)}, s.gate)
+			h, _ := New(Config{Site: site(t), Path: strings.SplitAfter(path, "mcp")[0], Log: quiet}, s.gate)
 			h.ServeHTTP(w, r)
 			if w.Code != 404 || w.Header().Get("Content-Type") != "application/json" {
 				t.Errorf("%s %s = %d %s, want 404 JSON", method, path, w.Code, w.Header().Get("Content-Type"))
@@ -601,7 +605,7 @@ func TestNothingLiesBelowTheMount(t *testing.T) {
 	}
 }
 
-func site(t *testing.T) *guard.Site {
+func site(t testing.TB) *guard.Site {
 	t.Helper()
 	s, err := guard.NewSite(guard.SiteConfig{PublicURLs: []string{origin}})
 	if err != nil {
@@ -1047,7 +1051,7 @@ func TestOpenAISwitchChangesTheStatusOnly(t *testing.T) {
 }
 
 func TestNewRefusesAnIncompleteConfig(t *testing.T) {
-	ok := Config{Site: site(t), Path: "/mcp", Log: slog.New(slog.DiscardHandler)}
+	ok := Config{Site: site(t), Path: "/mcp", Log: quiet}
 	for name, change := range map[string]func(*Config){
 		"no site":        func(c *Config) { c.Site = nil },
 		"no log":         func(c *Config) { c.Log = nil },

@@ -32,6 +32,7 @@ const cacheMillis = "300000"
 type fixed struct {
 	initialize map[string][]byte // by version: the result
 	discover   []byte            // the result
+	identity   []byte            // a member of _meta in 2026-07-28, with its comma
 	complete   []byte            // what ends a result object of 2026-07-28, with its comma
 	cachedAll  []byte            // what ends a tools/list of 2026-07-28 that is the same for all
 	cachedOwn  []byte            // what ends one that depends on the token
@@ -53,10 +54,12 @@ func build(version string) (fixed, error) {
 	if err != nil {
 		return fixed{}, err
 	}
-	complete := `,"resultType":"complete","_meta":{"` + metaServerInfo + `":` + string(info) + `}}`
+	identity := `"` + metaServerInfo + `":` + string(info)
+	complete := `,"resultType":"complete","_meta":{` + identity + `}}`
 	common := `"capabilities":{"tools":{}},"instructions":` + string(text)
 	f := fixed{
 		initialize: map[string][]byte{},
+		identity:   []byte("," + identity),
 		complete:   []byte(complete),
 		cachedAll:  []byte(`,"ttlMs":` + cacheMillis + `,"cacheScope":"public"` + complete),
 		cachedOwn:  []byte(`,"ttlMs":` + cacheMillis + `,"cacheScope":"private"` + complete),
