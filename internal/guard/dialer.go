@@ -60,10 +60,8 @@ func prefixes(list ...string) []netip.Prefix {
 // It is a list of what is allowed: an address nobody has thought of is not. An
 // IPv4 address written as IPv6 is not, whatever it is.
 func Global(a netip.Addr) bool {
-	if !a.IsValid() || a.Zone() != "" || a.Is4In6() {
-		return false
-	}
-	if a.Is6() && !globalIPv6.Contains(a) {
+	// No prefix contains an address with a zone, nor 2000::/3 one of IPv4.
+	if !a.IsValid() || a.Is6() && !globalIPv6.Contains(a) {
 		return false
 	}
 	for _, p := range special {

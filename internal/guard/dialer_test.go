@@ -143,6 +143,17 @@ func TestClientNeverConnectsToSpecialAddresses(t *testing.T) {
 	}
 }
 
+func TestClientRefusesANameWithOneSpecialAddress(t *testing.T) {
+	_, c, url := publicHost(t, func(http.ResponseWriter, *http.Request) { t.Error("a name with a special address was contacted") })
+	c.Allowed = func(a netip.Addr) bool { return a == netip.MustParseAddr("127.0.0.1") }
+	for _, addresses := range [][]string{{"127.0.0.1", "127.0.0.2"}, {"127.0.0.2", "127.0.0.1"}, {"127.0.0.1", "::1"}} {
+		c.Resolver = resolveTo(addresses...)
+		if _, _, err := get(t, NewClient(c), url); err == nil {
+			t.Errorf("a name with the addresses %v was fetched", addresses)
+		}
+	}
+}
+
 func TestDialerJudgesTheAddressTheKernelIsTold(t *testing.T) {
 	d := &dialer{allowed: Global}
 	for address, want := range map[string]bool{"8.8.8.8:443": true, "127.0.0.1:443": false, "[::1]:443": false, "x": false} {

@@ -429,6 +429,22 @@ func TestPublicCatalogueNeedsNoToken(t *testing.T) {
 	}
 }
 
+func TestACallWithoutATokenIs401WhateverElseIsWrong(t *testing.T) {
+	for name, r := range map[string]*http.Request{
+		"unknown tool":    rpc("2025-11-25", "/api/v1/external-mcp", "", "tools/call", `{"name":"no_such_tool"}`),
+		"no name":         rpc("2025-11-25", "/api/v1/external-mcp", "", "tools/call", `{}`),
+		"unknown version": rpc("2099-01-01", "/api/v1/external-mcp", "", "tools/call", `{"name":"read_note"}`),
+		"headers differ":  with(rpc(stateless, "/api/v1/external-mcp", "", "tools/call", `{"name":"read_note"}`), "Mcp-Name", "x"),
+		"no id":           request("/api/v1/external-mcp", "", `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"read_note"}}`),
+		"params":          request("/api/v1/external-mcp", "", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}`),
+	} {
+		s := newStage(t)
+		if got := s.do(t, r); got.Status != 401 || got.Result["isError"] != true {
+			t.Errorf("%s = %d %s, want 401", name, got.Status, got.Raw)
+		}
+	}
+}
+
 func TestListDependsOnTheScopesAlone(t *testing.T) {
 	eachVersion(t, func(t *testing.T, version string) {
 		s := newStage(t)
