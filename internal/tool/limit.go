@@ -1,0 +1,42 @@
+package tool
+
+import (
+	"time"
+
+	"github.com/osfoundry/osfoundry/internal/guard"
+)
+
+// Limits are the agreed figures that list_granted_resources shows to a connection
+// (product.md §4). A rate of 0 is no limit, and is not shown.
+type Limits struct {
+	Reads       int `json:"reads_per_minute,omitzero"`
+	Writes      int `json:"writes_per_minute,omitzero"`
+	RunRequests int `json:"run_requests_per_minute,omitzero"`
+	BodyBytes   int `json:"request_body_bytes"`
+	ResultChars int `json:"result_chars"`
+}
+
+// DefaultLimits are the limits of product.md §4.
+var DefaultLimits = Limits{Reads: 1200, Writes: 300, RunRequests: 60, BodyBytes: 4 << 20, ResultChars: 20_000}
+
+// WithoutRates is l without its rates, for --rate-limits off.
+func (l Limits) WithoutRates() Limits {
+	l.Reads, l.Writes, l.RunRequests = 0, 0, 0
+	return l
+}
+
+// ratesPerMinute counts reads and writes of each connection.
+type ratesPerMinute struct{ reads, writes *guard.Limiter }
+
+// NewLimiter makes the Limiter that holds l.
+func NewLimiter(l Limits, now func() time.Time) Limiter {
+	return ratesPerMinute{guard.PerMinute(l.Reads, now), guard.PerMinute(l.Writes, now)}
+}
+
+// Allow is Limiter.Allow. A write is counted as a write only.
+func (r ratesPerMinute) Allow(connectionID string, write bool) (wait time.Duration, ok bool) {
+	if write {
+		return r.writes.Take(connectionID)
+	}
+	return r.reads.Take(connectionID)
+}

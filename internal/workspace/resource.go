@@ -1,0 +1,213 @@
+package workspace
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/osfoundry/osfoundry/internal/access"
+)
+
+// Named is a thing as lists mention it.
+type Named struct {
+	ID   string
+	Name string
+}
+
+// Grants is what a connection was given, as far as it is usable at this moment.
+type Grants struct {
+	Workspace Named
+	Approver  Named
+	Projects  []Named // granted, and open to the approver
+}
+
+// Resource is anything that lives in a project, as lists show it.
+type Resource struct {
+	Kind       access.Kind
+	ID         string
+	Title      string
+	Version    int64
+	ArchivedAt time.Time // zero: not archived
+	UpdatedAt  time.Time
+}
+
+// ResourceFilter narrows a list of resources.
+type ResourceFilter struct {
+	Kinds         []access.Kind // empty: all
+	TitleContains string        // in any case, with or without accents; "" is any title
+	Archived      bool          // only what is in the archive, instead of only what is not
+}
+
+// Member is a person in a project, or a connection that was added to it.
+type Member struct {
+	ID      string
+	Name    string
+	Role    access.Role // of a person
+	Slug    string      // of a connection
+	Status  string      // of a connection: active or paused
+	Key     string      // place in the list: people first
+	Outside bool        // a connection
+}
+
+// ResourceStore reads what lists of resources need.
+type ResourceStore interface {
+	// WorkspaceName is the name of the workspace with this ID.
+	WorkspaceName(ctx context.Context, tx access.Tx, workspaceID string) (string, error)
+	// GrantedProjects lists the projects that the connection was added to, are in
+	// the workspace and are open to the user, by ID.
+	GrantedProjects(ctx context.Context, tx access.Tx, workspaceID, connectionID, userID string) ([]Named, error)
+	// ProjectNotes lists notes of the scope's projects in the order of their IDs. It
+	// leaves out what the scope's user may not edit, and what is local-only.
+	ProjectNotes(ctx context.Context, tx access.Tx, in Scope, archived bool, page Page) ([]Resource, error)
+	// ProjectMembers lists the people who can open the project, then the connections
+	// in it that were not revoked, in the order of their keys.
+	ProjectMembers(ctx context.Context, tx access.Tx, workspaceID, projectID string, page Page) ([]Member, error)
+	// NoteText reads a note's tabs in order, at most chars characters of each.
+	NoteText(ctx context.Context, tx access.Tx, workspaceID, noteID string, chars int) (Note, []NoteTab, error)
+}
+
+// Resources answers what a connection can see, across the kinds of things. Each
+// answer leaves out what a call on the thing itself would be denied.
+type Resources struct {
+	store   ResourceStore
+	index   SearchIndex
+	changes ChangeStore
+}
+
+// NewResources makes the service on its stores.
+func NewResources(store ResourceStore, index SearchIndex, changes ChangeStore) *Resources {
+	return &Resources{store: store, index: index, changes: changes}
+}
+
+// Grants says what the connection of the permit can use.
+func (s *Resources) Grants(ctx context.Context, tx access.Tx, p access.Permit) (g Grants, err error) {
+	if err := p.Covers(access.KindConnection, access.RightView); err != nil {
+		return Grants{}, err
+	}
+	who := p.Principal()
+	g.Approver = Named{who.UserID, who.UserName}
+	g.Workspace.ID = p.Workspace()
+	if g.Workspace.Name, err = s.store.WorkspaceName(ctx, tx, p.Workspace()); err != nil {
+		return Grants{}, err
+	}
+	g.Projects, err = s.store.GrantedProjects(ctx, tx, p.Workspace(), who.ConnectionID, who.UserID)
+	return g, err
+}
+
+// batch is how many rows are read at once where Go has to choose among them.
+const batch = 500
+
+// InProject lists the resources of the permit's project.
+func (s *Resources) InProject(ctx context.Context, tx access.Tx, p access.Permit, f ResourceFilter, page Page) (Listing[Resource], error) {
+	if err := p.Covers(access.KindProject, access.RightView); err != nil {
+		return Listing[Resource]{}, err
+	}
+	if !wants(f.Kinds, access.KindNote) {
+		return Listing[Resource]{}, nil
+	}
+	in := Scope{WorkspaceID: p.Workspace(), UserID: p.Principal().UserID, ProjectIDs: []string{p.ID()}}
+	if f.TitleContains == "" {
+		rows, err := s.store.ProjectNotes(ctx, tx, in, f.Archived, Page{page.After, page.Limit + 1})
+		return Cut(rows, page.Limit, resourceID), err
+	}
+	return s.withTitle(ctx, tx, in, f, page)
+}
+
+// withTitle compares titles in Go, because the databases know the cases of ASCII
+// letters only, or those of their locale.
+func (s *Resources) withTitle(ctx context.Context, tx access.Tx, in Scope, f ResourceFilter, page Page) (Listing[Resource], error) {
+	part := fold(f.TitleContains)
+	var found []Resource
+	for len(found) <= page.Limit {
+		rows, err := s.store.ProjectNotes(ctx, tx, in, f.Archived, Page{page.After, batch})
+		if err != nil {
+			return Listing[Resource]{}, err
+		}
+		for _, r := range rows {
+			if strings.Contains(fold(r.Title), part) {
+				found = append(found, r)
+			}
+		}
+		if len(rows) < batch {
+			break
+		}
+		page.After = rows[batch-1].ID
+	}
+	return Cut(found, page.Limit, resourceID), nil
+}
+
+func resourceID(r Resource) string { return r.ID }
+
+func wants(kinds []access.Kind, kind access.Kind) bool {
+	for _, k := range kinds {
+		if k == kind {
+			return true
+		}
+	}
+	return len(kinds) == 0
+}
+
+// Members lists who is in the permit's project. E-mail addresses are no part of it.
+func (s *Resources) Members(ctx context.Context, tx access.Tx, p access.Permit, page Page) (Listing[Member], error) {
+	if err := p.Covers(access.KindProject, access.RightView); err != nil {
+		return Listing[Member]{}, err
+	}
+	rows, err := s.store.ProjectMembers(ctx, tx, p.Workspace(), p.ID(), Page{page.After, page.Limit + 1})
+	return Cut(rows, page.Limit, func(m Member) string { return m.Key }), err
+}
+
+// NoteText reads the note of the permit with at most chars characters of each
+// tab, whose Chars say how many there are.
+func (s *Resources) NoteText(ctx context.Context, tx access.Tx, p access.Permit, chars int) (Note, []NoteTab, error) {
+	if err := p.Covers(access.KindNote, access.RightView); err != nil {
+		return Note{}, nil, err
+	}
+	return s.store.NoteText(ctx, tx, p.Workspace(), p.ID(), chars)
+}
+
+// MaxSearchOffset is how deep a search can be paged. Who needs more needs
+// another query.
+const MaxSearchOffset = 1000
+
+// Search finds notes in the projects of the permits or, with one permit for the
+// connection, in all that it was given. Next is where to go on, 0 at the end.
+func (s *Resources) Search(ctx context.Context, tx access.Tx, permits []access.Permit, q Search, offset, limit int) (hits []SearchHit, next int, err error) {
+	in, err := s.scope(ctx, tx, permits)
+	if err != nil || len(in.ProjectIDs) == 0 || offset >= MaxSearchOffset {
+		return nil, 0, err
+	}
+	hits, err = s.index.FindNotes(ctx, tx, in, q, offset, limit+1)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(hits) > limit && offset+limit < MaxSearchOffset {
+		next = offset + limit
+	}
+	return hits[:min(len(hits), limit)], next, nil
+}
+
+// scope is what permits for projects, or the one for the connection, open.
+func (s *Resources) scope(ctx context.Context, tx access.Tx, permits []access.Permit) (Scope, error) {
+	if len(permits) == 0 {
+		return Scope{}, access.Permit{}.Covers(access.KindConnection, access.RightView)
+	}
+	who := permits[0].Principal()
+	in := Scope{WorkspaceID: permits[0].Workspace(), UserID: who.UserID}
+	if permits[0].Kind() == access.KindConnection {
+		if err := permits[0].Covers(access.KindConnection, access.RightView); err != nil {
+			return Scope{}, err
+		}
+		granted, err := s.store.GrantedProjects(ctx, tx, in.WorkspaceID, who.ConnectionID, who.UserID)
+		for _, p := range granted {
+			in.ProjectIDs = append(in.ProjectIDs, p.ID)
+		}
+		return in, err
+	}
+	for _, p := range permits {
+		if err := p.Covers(access.KindProject, access.RightView); err != nil {
+			return Scope{}, err
+		}
+		in.ProjectIDs = append(in.ProjectIDs, p.ID())
+	}
+	return in, nil
+}
