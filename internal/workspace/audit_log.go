@@ -32,24 +32,24 @@ type AuditLog struct {
 
 	mu      sync.Mutex
 	room    sync.Cond // of mu: entries were written, or the log stopped
-	waiting []Entry   // guarded by mu
+	waiting []Entry   // guarded by mu; removed by who holds writing
 	stopped bool      // guarded by mu
 
-	full    chan struct{}      // a batch is full: write now
-	flushes chan chan error    // requests of Flush
-	stop    context.CancelFunc // ends run
-	ended   chan struct{}      // closed when run has ended
+	writing sync.Mutex      // held by the one who writes
+	due     chan struct{}   // there is a first entry, or a full batch
+	flushes chan chan error // requests of Flush
+	quit    chan struct{}   // closed by Stop
+	ended   chan struct{}   // closed when run has ended
 }
 
 // NewAuditLog makes the log and starts to write. Stop ends it.
 func NewAuditLog(work access.Work, store AuditStore, log *slog.Logger) *AuditLog {
-	ctx, stop := context.WithCancel(context.Background())
 	l := &AuditLog{
 		work: work, store: store, log: log,
-		full: make(chan struct{}, 1), flushes: make(chan chan error), stop: stop, ended: make(chan struct{}),
+		due: make(chan struct{}, 1), flushes: make(chan chan error), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	l.room.L = &l.mu
-	go l.run(ctx)
+	go l.run()
 	return l
 }
 
@@ -65,8 +65,7 @@ func (l *AuditLog) Later(e Entry) {
 	l.mu.Unlock()
 	switch {
 	case stopped:
-		<-l.ended
-		l.writeLast()
+		_ = l.writeLast() // which says so in the log
 	case n == 1 || n == auditBatch: // the first starts the clock, a full batch does not wait for it
 		l.wake()
 	}
@@ -74,8 +73,8 @@ func (l *AuditLog) Later(e Entry) {
 
 func (l *AuditLog) wake() {
 	select {
-	case l.full <- struct{}{}:
-	default: // it is awake
+	case l.due <- struct{}{}:
+	default: // it will look anyway
 	}
 }
 
@@ -97,14 +96,14 @@ func (l *AuditLog) Flush(ctx context.Context) error {
 	}
 }
 
-// Stop writes what waits and ends the log. What can't be written within 10 s is
-// lost, and the error says how much that is.
+// Stop writes what waits and ends the log; call it once. What can't be written
+// within 10 s is lost, and the log says how much that is.
 func (l *AuditLog) Stop() error {
 	l.mu.Lock()
 	l.stopped = true
 	l.room.Broadcast()
 	l.mu.Unlock()
-	l.stop()
+	close(l.quit)
 	<-l.ended
 	return l.writeLast()
 }
@@ -125,45 +124,48 @@ func (l *AuditLog) count() int {
 	return len(l.waiting)
 }
 
-// run is the only one that writes until it ends.
-func (l *AuditLog) run(ctx context.Context) {
+// run writes at the right moments until Stop.
+func (l *AuditLog) run() {
 	defer close(l.ended)
 	timer := time.NewTimer(auditDelay)
 	timer.Stop()
-	failing := false
+	away := false // the last try failed: the timer says when to try again
 	for {
+		var flush chan error
 		select {
-		case <-ctx.Done():
+		case <-l.quit:
 			return
-		case done := <-l.flushes:
-			done <- l.write(ctx)
-			continue
-		case <-l.full:
-			if n := l.count(); n < auditBatch || failing {
-				if !failing {
-					timer.Reset(auditDelay)
-				}
+		case flush = <-l.flushes:
+		case <-l.due:
+			if away {
+				continue
+			}
+			if l.count() < auditBatch {
+				timer.Reset(auditDelay)
 				continue
 			}
 		case <-timer.C:
 		}
-		err := l.write(ctx)
-		switch {
-		case err == nil:
-			failing = false
-			timer.Stop()
-		case ctx.Err() == nil:
-			if !failing {
-				l.log.Warn("audit of reads waits for the database", "err", err)
-			}
-			failing = true
-			timer.Reset(auditRetry)
+		err := l.write(context.Background())
+		if flush != nil {
+			flush <- err
 		}
+		if err == nil {
+			away = false
+			continue
+		}
+		if !away {
+			l.log.Warn("audit of reads waits for the database", "entries", l.count(), "err", err)
+		}
+		away = true
+		timer.Reset(auditRetry)
 	}
 }
 
 // write writes all that waits, a batch at a time. What fails waits on.
 func (l *AuditLog) write(ctx context.Context) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
 	for {
 		l.mu.Lock()
 		batch := l.waiting[:min(len(l.waiting), auditBatch)]
@@ -171,15 +173,43 @@ func (l *AuditLog) write(ctx context.Context) error {
 		if len(batch) == 0 {
 			return nil
 		}
-		try, cancel := context.WithTimeout(ctx, auditFailing)
-		err := l.work.Write(try, func(tx access.Tx) error { return l.store.AppendAudit(try, tx, batch...) })
-		cancel()
-		if err != nil {
+		if err := l.append(ctx, batch); err != nil {
 			return err
 		}
 		l.mu.Lock()
-		l.waiting = append([]Entry(nil), l.waiting[len(batch):]...)
+		if l.waiting = l.waiting[len(batch):]; len(l.waiting) == 0 {
+			l.waiting = nil // let go of what was written
+		}
 		l.room.Broadcast()
 		l.mu.Unlock()
 	}
+}
+
+// append writes a batch. If the database is there but refuses it, the entries are
+// written one by one, so that a single bad one can't hold up the rest.
+func (l *AuditLog) append(ctx context.Context, batch []Entry) error {
+	err := l.try(ctx, batch)
+	if err == nil || access.CodeOf(err) == access.Unavailable || ctx.Err() != nil {
+		return err
+	}
+	for i := range batch {
+		err := l.try(ctx, batch[i:i+1])
+		if access.CodeOf(err) == access.Unavailable || ctx.Err() != nil {
+			return err
+		}
+		if err != nil {
+			l.log.Error("audit entry can't be written", "tool", batch[i].Tool, "connection", batch[i].ConnectionID, "err", err)
+		}
+	}
+	return nil
+}
+
+func (l *AuditLog) try(ctx context.Context, entries []Entry) error {
+	ctx, cancel := context.WithTimeout(ctx, auditFailing)
+	defer cancel()
+	err := l.work.Write(ctx, func(tx access.Tx) error { return l.store.AppendAudit(ctx, tx, entries...) })
+	if err != nil && ctx.Err() != nil {
+		return access.Refuse(access.Unavailable, "The database does not answer.").Because(err)
+	}
+	return err
 }
