@@ -168,12 +168,12 @@ func fold(run string) string {
 	if isASCII(run) {
 		return strings.ToLower(run)
 	}
-	decomposed := norm.NFKD.String(cases.Fold().String(run))
+	decomposed := norm.NFKD.String(cases.Fold().String(norm.NFKD.String(run)))
 	bare := strings.Map(func(r rune) rune {
 		if r >= 0x300 && r <= 0x36F { // Combining Diacritical Marks: accents; Indic signs are elsewhere
 			return -1
 		}
-		return r
+		return unicode.ToLower(r) // folding gives capitals of scripts that got their small letters late
 	}, decomposed)
 	return norm.NFKC.String(bare)
 }
