@@ -2,7 +2,10 @@ package tool
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"reflect"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -56,6 +59,10 @@ func define[A, R any](t Tool, on func(a A) []access.Ref, run func(ctx context.Co
 	t.decode = func(raw jsontext.Value) (any, error) {
 		var a A
 		err := json.Unmarshal(raw, &a, json.RejectUnknownMembers(true))
+		if err != nil { // perhaps only for a whole number in another spelling
+			a = *new(A)
+			err = json.Unmarshal(raw, &a, json.RejectUnknownMembers(true), json.WithUnmarshalers(wholeNumbers))
+		}
 		return a, err
 	}
 	t.on = func(a any) []access.Ref {
@@ -67,6 +74,21 @@ func define[A, R any](t Tool, on func(a A) []access.Ref, run func(ctx context.Co
 	t.run = func(ctx context.Context, c *Run, a any) (any, error) { return run(ctx, c, a.(A)) }
 	return &t
 }
+
+// wholeNumbers reads integers in every spelling that JSON Schema takes for one,
+// such as 1.0 and 1e2 (JSON Schema Core §4.2.3).
+var wholeNumbers = json.UnmarshalFromFunc(func(d *jsontext.Decoder, n *int64) error {
+	v, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	f, err := strconv.ParseFloat(string(v), 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > maxWhole {
+		return fmt.Errorf("%.40s is no whole number", v)
+	}
+	*n = int64(f)
+	return nil
+})
 
 // announcement is a tool as tools/list shows it. The security schemes stand both
 // at the top level, where ChatGPT reads them, and in _meta, which the protocol

@@ -34,6 +34,9 @@ func refuseArguments(found []problem) *access.Error {
 	return access.Refuse(access.InvalidArguments, "%s: %s.", at, first.Message).With("errors", found)
 }
 
+// maxWhole is the greatest integer on which all readers agree (RFC 8259 §6).
+const maxWhole = 1<<53 - 1
+
 // validate checks a decoded value against the part of JSON Schema that
 // argumentsOf produces. The schema library judges the same but stops at the
 // first failure and names the place in the schema, where a caller needs the
@@ -161,9 +164,8 @@ func (w *walker) length(s *jsonschema.Schema, n int, at string) {
 
 func (w *walker) integer(s *jsonschema.Schema, v any, at string) {
 	n, ok := v.(float64)
-	const safe = 1<<53 - 1 // RFC 8259 §6: integers that every reader agrees on
 	switch {
-	case !ok || n != math.Trunc(n) || math.Abs(n) > safe:
+	case !ok || n != math.Trunc(n) || math.Abs(n) > maxWhole:
 		w.fail(at, "type", "must be a whole number")
 	case s.Minimum != nil && n < *s.Minimum:
 		w.fail(at, "minimum", "must be at least %v", *s.Minimum)
