@@ -1,0 +1,67 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/osfoundry/osfoundry/internal/access"
+	"github.com/osfoundry/osfoundry/internal/workspace"
+)
+
+// Changes reads events as changes. It implements workspace.ChangeStore.
+type Changes struct{}
+
+// LastEvent is workspace.ChangeStore.LastEvent.
+func (Changes) LastEvent(ctx context.Context, tx access.Tx, workspaceID string) (string, error) {
+	id, err := on(tx).LastEvent(ctx, workspaceID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read last event: %w", err)
+	}
+	return id, nil
+}
+
+// Changes is workspace.ChangeStore.Changes.
+func (Changes) Changes(ctx context.Context, tx access.Tx, in workspace.Scope, f workspace.ChangeFilter, page workspace.Page) ([]workspace.Change, error) {
+	var s statement
+	s.add(`SELECT e.id, e.type, n.id, n.title, n.project_id, e.version, e.user_id, COALESCE(u.name, ''),
+			e.connection_id, COALESCE(c.name, ''), e.created_at
+		FROM events e
+		JOIN notes n ON n.id = e.resource_id AND n.workspace_id = e.workspace_id
+		LEFT JOIN users u ON u.id = e.user_id
+		LEFT JOIN connections c ON c.id = e.connection_id AND c.workspace_id = e.workspace_id
+		WHERE e.workspace_id = ? AND e.id > ? AND e.kind = ? AND e.created_at >= ? AND `,
+		in.WorkspaceID, page.After, string(access.KindNote), milliseconds(f.Since))
+	switch f.By {
+	case "me":
+		s.add(`e.connection_id = ? AND `, f.ConnectionID)
+	case "others":
+		s.add(`e.connection_id <> ? AND `, f.ConnectionID)
+	}
+	visible(&s, in)
+	s.add(` ORDER BY e.id LIMIT ?`, page.Limit)
+	db, _ := raw(tx)
+	rows, err := db.QueryContext(ctx, s.String(), s.args...)
+	if err != nil {
+		return nil, fmt.Errorf("list changes: %w", err)
+	}
+	defer rows.Close()
+	var found []workspace.Change
+	for rows.Next() {
+		c := workspace.Change{Kind: access.KindNote}
+		var eventType string
+		var at int64
+		err := rows.Scan(&c.EventID, &eventType, &c.ID, &c.Title, &c.ProjectID, &c.Version,
+			&c.By.UserID, &c.By.UserName, &c.By.ConnectionID, &c.By.ConnectionName, &at)
+		if err != nil {
+			return nil, fmt.Errorf("read change: %w", err)
+		}
+		c.What, c.At = workspace.ChangeWord(eventType), moment(at)
+		found = append(found, c)
+	}
+	return found, rows.Err()
+}
