@@ -96,8 +96,8 @@ func readDocuments(ctx context.Context, tx access.Tx, workspaceID, noteID, tabID
 // than a tab that a connection can write, and well under the 1 MB of a tsvector.
 const indexedBytes = 400_000
 
-// each calls f for the words of a text until indexedBytes are reached.
-func each(text string, f func(word string)) {
+// eachWord calls f for the words of a text until indexedBytes are reached.
+func eachWord(text string, f func(word string)) {
 	left := indexedBytes
 	for word := range workspace.Words(text) {
 		if left -= len(word) + 2; left < 0 {
@@ -136,7 +136,7 @@ func writeToFTS(ctx context.Context, db gen.DBTX, d document) error {
 
 func spacedWords(text string) string {
 	var b strings.Builder
-	each(text, func(word string) {
+	eachWord(text, func(word string) {
 		b.WriteString(word)
 		b.WriteByte(' ')
 	})
@@ -165,7 +165,7 @@ func tsvector(d document) string {
 	places := map[string][]string{}
 	at := 0
 	for _, part := range []struct{ text, weight string }{{d.title, "A"}, {d.heading, "B"}, {d.body, ""}} {
-		each(part.text, func(word string) {
+		eachWord(part.text, func(word string) {
 			at++
 			if len(places[word]) < mostPlaces {
 				places[word] = append(places[word], strconv.Itoa(min(at, lastPlace))+part.weight)
@@ -175,7 +175,7 @@ func tsvector(d document) string {
 	}
 	var b strings.Builder
 	for _, word := range d.place {
-		b.WriteString("'" + word + "' ")
+		b.WriteString("'@" + word + "' ") // no word has an @
 	}
 	for word, at := range places {
 		b.WriteString("'" + word + "':" + strings.Join(slices.Compact(at), ",") + " ")
@@ -250,12 +250,12 @@ func ftsQuery(in workspace.Scope, terms []workspace.SearchTerm) string {
 // tsquery is the request in PostgreSQL's language, each word in quotes.
 func tsquery(in workspace.Scope, terms []workspace.SearchTerm) string {
 	var b strings.Builder
-	b.WriteString(`'` + placeWord(in.WorkspaceID) + `' & (`)
+	b.WriteString(`'@` + placeWord(in.WorkspaceID) + `' & (`)
 	for i, id := range in.ProjectIDs {
 		if i > 0 {
 			b.WriteString(" | ")
 		}
-		b.WriteString(`'` + placeWord(id) + `'`)
+		b.WriteString(`'@` + placeWord(id) + `'`)
 	}
 	b.WriteString(")")
 	for _, t := range terms {
