@@ -249,5 +249,23 @@ func (w *writerQueue) commit() {
 	if full(g.err) {
 		g.lost = g.err
 	}
-	discard(g.conn)
+	if !idle(g.conn) {
+		discard(g.conn)
+		return
+	}
+	_ = g.conn.Close()
+}
+
+// idle brings the connection out of any transaction; false if that is in doubt.
+func idle(conn *sql.Conn) bool {
+	ctx := context.Background()
+	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err == nil {
+		return true
+	}
+	// Either SQLite had rolled back by itself, and the next works, or not.
+	if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
+		return false
+	}
+	_, err := conn.ExecContext(ctx, "ROLLBACK")
+	return err == nil
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -34,11 +35,7 @@ var databases atomic.Int64
 // Its server runs with fsync, like one that keeps real data.
 func PostgresURL(t testing.TB) string {
 	t.Helper()
-	s := server(t)
-	if err := s.blank(); err != nil {
-		t.Fatalf("make a blank PostgreSQL database: %v", err)
-	}
-	return s.create(t, blankName)
+	return server(t).Create(t)
 }
 
 // EmptyPostgresURL is the URL of a fresh PostgreSQL database without any schema.
@@ -47,24 +44,89 @@ func EmptyPostgresURL(t testing.TB) string {
 	return server(t).create(t, "template0")
 }
 
-func server(t testing.TB) *cluster {
+func server(t testing.TB) *Server {
 	t.Helper()
-	s, err := start()
+	s, err := shared()
 	if err != nil {
 		t.Fatalf("start PostgreSQL for the tests: %v", err)
 	}
 	return s
 }
 
-// cluster is a PostgreSQL server of this process.
-type cluster struct {
-	port  int
-	admin *sql.DB
-	blank func() error
+// shared starts the server of this process when the first test asks for it.
+var shared = sync.OnceValues(func() (*Server, error) { return newServer(nil) })
+
+// Server is a PostgreSQL server on a data directory of its own.
+type Server struct {
+	bin     string
+	dir     string
+	port    int
+	owner   *syscall.Credential
+	options []string
+	process *exec.Cmd
+	keeper  io.Closer
+	admin   *sql.DB
+	blank   func() error
 }
 
-// start starts the server when the first test asks for it.
-var start = sync.OnceValues(func() (*cluster, error) {
+// NewServer starts a server with options, such as "-c", "fsync=off", for a test
+// that stops it or needs other settings than all the others.
+func NewServer(t testing.TB, options ...string) *Server {
+	t.Helper()
+	s, err := newServer(options)
+	if err != nil {
+		t.Fatalf("start a PostgreSQL server: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(s.admin.Close(), s.keeper.Close()); err != nil {
+			t.Errorf("stop the PostgreSQL server: %v", err)
+		}
+	})
+	return s
+}
+
+// URL is the URL of the database that every server has.
+func (s *Server) URL() string { return s.url("postgres") }
+
+// Create is the URL of a fresh database with the current schema.
+func (s *Server) Create(t testing.TB) string {
+	t.Helper()
+	if err := s.blank(); err != nil {
+		t.Fatalf("make a blank PostgreSQL database: %v", err)
+	}
+	return s.create(t, blankName)
+}
+
+// Stop sends the signal to the server and waits for its end: SIGINT ends it in
+// order, SIGQUIT and SIGKILL as a crash would.
+func (s *Server) Stop(t testing.TB, signal syscall.Signal) {
+	t.Helper()
+	if err := s.process.Process.Signal(signal); err != nil {
+		t.Fatalf("stop the PostgreSQL server: %v", err)
+	}
+	_ = s.process.Wait() // says only that it was ended by a signal
+}
+
+// Standby makes the stopped server a read-only standby when it starts again.
+func (s *Server) Standby(t testing.TB) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(s.dir, "data", "standby.signal"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.own(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Start starts the stopped server again, at the same address.
+func (s *Server) Start(t testing.TB) {
+	t.Helper()
+	if err := s.launch(); err != nil {
+		t.Fatalf("start the PostgreSQL server again: %v", err)
+	}
+}
+
+func newServer(options []string) (*Server, error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
@@ -79,12 +141,12 @@ var start = sync.OnceValues(func() (*cluster, error) {
 	}
 	// The port is free when it is asked for; somebody may be faster.
 	for try := 1; ; try++ {
-		s, err := run(bin, data, owner)
-		if err == nil || try == 5 {
+		s, err := run(bin, data, owner, options)
+		if err == nil || try == 3 {
 			return s, err
 		}
 	}
-})
+}
 
 // binaries is the directory of the newest PostgreSQL here.
 func binaries() (string, error) {
@@ -197,68 +259,137 @@ func ownDir(dir string) error {
 	return nil
 }
 
-// keeper runs the server for as long as its standard input is open, which is as
-// long as the test process lives, and then removes what the server wrote.
-const keeper = `"$1/postgres" -D "$2/data" -k "$2" -p "$3" -c listen_addresses=127.0.0.1 -c max_connections=300 \
-	-c shared_buffers=32MB -c max_wal_size=256MB -c autovacuum=off -c logging_collector=off >"$2/log" 2>&1 &
-server=$!
-cat >/dev/null
-kill -QUIT $server
-wait $server
-cd / && rm -rf "$2"`
+// keeper waits for the end of the test process, however that comes about: then
+// its standard input ends. It stops the server and removes what that wrote.
+const keeper = `cat >/dev/null
+cd / && if read -r server <"$1/data/postmaster.pid"; then
+	kill -QUIT "$server"
+	while kill -0 "$server" 2>/dev/null; do sleep 0.05; done
+fi 2>/dev/null
+rm -rf "$1"`
 
 // run starts a server on a copy of data.
-func run(bin, data string, owner *syscall.Credential) (*cluster, error) {
-	dir, err := os.MkdirTemp("", "osfoundry-postgres-")
-	if err != nil {
+func run(bin, data string, owner *syscall.Credential, options []string) (_ *Server, err error) {
+	s := &Server{bin: bin, owner: owner, options: options}
+	if s.dir, err = os.MkdirTemp("", "osfoundry-postgres-"); err != nil {
 		return nil, err
 	}
-	if err := copyOwned(dir, data, owner); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+	if err := s.keep(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(s.dir))
 	}
-	port, err := freePort()
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.keeper.Close())
+		}
+	}()
+	if err := os.CopyFS(filepath.Join(s.dir, "data"), os.DirFS(data)); err != nil {
+		return nil, err
 	}
-	cmd := exec.Command("/bin/sh", "-c", keeper, "sh", bin, dir, strconv.Itoa(port))
-	cmd.Dir = dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: owner, Setsid: true} // a ^C of the tests must not end the keeper
-	alive, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+	if err := s.own(); err != nil {
+		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+	if s.port, err = freePort(); err != nil {
+		return nil, err
 	}
-	s := &cluster{port: port}
-	if s.admin, err = sql.Open("pgx", s.url("postgres")); err == nil {
-		err = s.awaitReady()
+	if s.admin, err = sql.Open("pgx", s.url("postgres")); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		log, _ := os.ReadFile(filepath.Join(dir, "log"))
-		return nil, errors.Join(fmt.Errorf("%w; its log says:\n%s", err, log), alive.Close(), cmd.Wait())
-	}
-	kept.Store(&alive) // never closed: the end of the process closes it
 	s.admin.SetMaxOpenConns(2)
 	s.blank = sync.OnceValue(s.makeBlank)
-	return s, nil
+	return s, s.launch()
 }
 
-// kept holds on to the keeper's standard input, which the garbage collector would
-// close.
-var kept atomic.Value
-
-func copyOwned(dir, data string, owner *syscall.Credential) error {
-	to := filepath.Join(dir, "data")
-	if err := os.CopyFS(to, os.DirFS(data)); err != nil {
+// keep starts the keeper.
+func (s *Server) keep() error {
+	if s.owner != nil {
+		if err := os.Chown(s.dir, int(s.owner.Uid), int(s.owner.Gid)); err != nil {
+			return err
+		}
+	}
+	cmd := exec.Command("/bin/sh", "-c", keeper, "sh", s.dir)
+	cmd.Dir = "/"
+	cmd.SysProcAttr = s.apart()
+	alive, err := cmd.StdinPipe()
+	if err != nil {
 		return err
 	}
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.keeper = closeAndWait{alive, cmd}
+	return nil
+}
+
+// closeAndWait lets the keeper do its work and waits for it.
+type closeAndWait struct {
+	io.Closer
+	cmd *exec.Cmd
+}
+
+func (c closeAndWait) Close() error { return errors.Join(c.Closer.Close(), c.cmd.Wait()) }
+
+// apart runs a process as the server's owner, where a ^C of the tests does not
+// reach it.
+func (s *Server) apart() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Credential: s.owner, Setsid: true}
+}
+
+// launch starts the server process and waits until it answers. A server that was
+// killed may need another try until the last of its processes is gone.
+func (s *Server) launch() error {
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		err := s.launchOnce(deadline)
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+func (s *Server) launchOnce(deadline time.Time) error {
+	log, err := os.Create(filepath.Join(s.dir, "log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	args := append([]string{"-D", filepath.Join(s.dir, "data"), "-k", s.dir, "-p", strconv.Itoa(s.port),
+		"-c", "listen_addresses=127.0.0.1", "-c", "max_connections=300", "-c", "shared_buffers=32MB",
+		"-c", "max_wal_size=256MB", "-c", "autovacuum=off", "-c", "logging_collector=off"}, s.options...)
+	s.process = exec.Command(filepath.Join(s.bin, "postgres"), args...)
+	s.process.Dir, s.process.SysProcAttr = s.dir, s.apart()
+	s.process.Stdout, s.process.Stderr = log, log
+	if err := s.process.Start(); err != nil {
+		return err
+	}
+	for tick := time.NewTicker(10 * time.Millisecond); ; <-tick.C {
+		err := s.admin.Ping()
+		if err == nil {
+			tick.Stop()
+			return nil
+		}
+		if s.gone() || time.Now().After(deadline) {
+			tick.Stop()
+			_ = s.process.Wait()
+			said, _ := os.ReadFile(log.Name())
+			return fmt.Errorf("the server does not answer (%w); its log says:\n%s", err, said)
+		}
+	}
+}
+
+// gone reports whether the server process has ended, without waiting for it.
+func (s *Server) gone() bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Process.Pid))
+	return err != nil || strings.Contains(string(stat), ") Z ")
+}
+
+// own gives all files to the server's owner.
+func (s *Server) own() error {
+	return filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if owner != nil {
-			err = os.Lchown(path, int(owner.Uid), int(owner.Gid))
+		if s.owner != nil {
+			err = os.Lchown(path, int(s.owner.Uid), int(s.owner.Gid))
 		}
 		if d.IsDir() {
 			err = errors.Join(err, os.Chmod(path, 0o700))
@@ -275,27 +406,11 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
-// awaitReady asks until the server answers, at most 30 s.
-func (s *cluster) awaitReady() error {
-	deadline := time.Now().Add(30 * time.Second)
-	for tick := time.NewTicker(20 * time.Millisecond); ; <-tick.C {
-		err := s.admin.Ping()
-		if err == nil {
-			tick.Stop()
-			return nil
-		}
-		if time.Now().After(deadline) {
-			tick.Stop()
-			return fmt.Errorf("the server does not answer: %w", err)
-		}
-	}
-}
-
-func (s *cluster) url(database string) string {
+func (s *Server) url(database string) string {
 	return fmt.Sprintf("postgres://osfoundry@127.0.0.1:%d/%s?sslmode=disable", s.port, database)
 }
 
-func (s *cluster) makeBlank() error {
+func (s *Server) makeBlank() error {
 	if _, err := s.admin.Exec("CREATE DATABASE " + blankName + " TEMPLATE template0"); err != nil {
 		return err
 	}
@@ -307,7 +422,7 @@ func (s *cluster) makeBlank() error {
 }
 
 // create makes a database that is dropped when the test ends.
-func (s *cluster) create(t testing.TB, template string) string {
+func (s *Server) create(t testing.TB, template string) string {
 	t.Helper()
 	name := fmt.Sprintf("test_%d", databases.Add(1))
 	if _, err := s.admin.Exec("CREATE DATABASE " + name + " TEMPLATE " + template); err != nil {
@@ -320,4 +435,3 @@ func (s *cluster) create(t testing.TB, template string) string {
 	})
 	return s.url(name)
 }
-
