@@ -141,7 +141,7 @@ func (c *Catalogue) Call(ctx context.Context, call Call) ([]byte, error) {
 	}
 	err := begin(ctx, func(tx access.Tx) error { return p.pass(ctx, tx) })
 
-	// 11 Committed, or rolled back and then refused with the true reason.
+	// 10 Committed, or rolled back and then refused with the true reason.
 	if err != nil {
 		return nil, c.refuse(ctx, &p, err)
 	}
@@ -161,6 +161,7 @@ type passage struct {
 	arguments any
 	key       string // idempotency key, "" for reads
 	fault     error  // in the arguments
+	counted   bool   // towards the rate
 
 	ref    access.Ref   // the first thing named
 	facts  access.Facts // about it
@@ -216,12 +217,16 @@ func (p *passage) pass(ctx context.Context, tx access.Tx) error {
 		}
 	}
 
-	// 4 Token, tool, scope, arguments, in this order.
+	// 4 Token, rate, tool, scope, arguments, in this order. Refused calls count
+	// towards the rate too, because each is written into the audit.
 	var err error
 	if p.facts, err = c.Source.ConnectionFacts(ctx, tx, p.call.Token, p.ref); err != nil {
 		return err
 	}
 	if p.who, err = access.Identify(p.facts, now); err != nil {
+		return err
+	}
+	if err := p.countOnce(); err != nil {
 		return err
 	}
 	if p.tool == nil {
@@ -237,24 +242,12 @@ func (p *passage) pass(ctx context.Context, tx access.Tx) error {
 	// 5 A permit for each thing that the call names.
 	run := Run{Tx: tx, Permits: make([]access.Permit, len(refs))}
 	for i, ref := range refs {
-		facts := p.facts
-		if i > 0 {
-			if facts, err = c.Source.ConnectionFacts(ctx, tx, p.call.Token, ref); err != nil {
-				return err
-			}
-		}
-		if run.Permits[i], err = access.CheckConnection(facts, p.tool.Needs, ref, now); err != nil {
+		if run.Permits[i], err = p.permit(ctx, tx, i, ref, now); err != nil {
 			return err
 		}
 	}
 
-	// 6 Not more often than agreed.
-	if wait, ok := c.Limits.Allow(p.who.ConnectionID, p.tool.Writes()); !ok {
-		return access.Refuse(access.RateLimited, "Too many calls. Try again in %d ms.", wait.Milliseconds()).
-			With("retry_after_ms", wait.Milliseconds())
-	}
-
-	// 7 A key that was used before gets its first answer.
+	// 6 A key that was used before gets its first answer.
 	digest := ""
 	if p.key != "" {
 		digest = digestOf(p.call.Arguments)
@@ -264,7 +257,7 @@ func (p *passage) pass(ctx context.Context, tx access.Tx) error {
 		}
 	}
 
-	// 8 Do it.
+	// 7 Do it.
 	result, err := p.work(ctx, &run)
 	if err != nil {
 		return err
@@ -273,7 +266,7 @@ func (p *passage) pass(ctx context.Context, tx access.Tx) error {
 		return fmt.Errorf("result of %s: %w", p.tool.Name, err)
 	}
 
-	// 9 Keep the answer under its key, with the effect.
+	// 8 Keep the answer under its key, with the effect.
 	if p.key != "" {
 		err := c.Replays.KeepReplay(ctx, tx, p.who.ConnectionID, p.tool.Name, p.key, workspace.Replay{Digest: digest, Result: string(p.answer)}, now)
 		if err != nil {
@@ -281,11 +274,43 @@ func (p *passage) pass(ctx context.Context, tx access.Tx) error {
 		}
 	}
 
-	// 10 Audit a write with its effect; reads follow in a batch.
+	// 9 Audit a write with its effect; reads follow in a batch.
 	if tx.Writable() {
 		return c.Audit.AppendAudit(ctx, tx, p.entry(""))
 	}
 	return nil
+}
+
+// countOnce refuses a call of a connection that calls too often. A unit of work
+// that is tried again is still one call.
+func (p *passage) countOnce() error {
+	if p.counted {
+		return nil
+	}
+	wait, ok := p.catalogue.Limits.Allow(p.who.ConnectionID, p.tool != nil && p.tool.Writes())
+	if !ok {
+		ms := max(1, wait.Milliseconds())
+		return access.Refuse(access.RateLimited, "Too many calls. Try again in %d ms.", ms).With("retry_after_ms", ms)
+	}
+	p.counted = true
+	return nil
+}
+
+// permit checks the i-th thing that the call names. The audit of a denial names
+// the thing that was denied.
+func (p *passage) permit(ctx context.Context, tx access.Tx, i int, ref access.Ref, now time.Time) (access.Permit, error) {
+	facts := p.facts
+	if i > 0 {
+		var err error
+		if facts, err = p.catalogue.Source.ConnectionFacts(ctx, tx, p.call.Token, ref); err != nil {
+			return access.Permit{}, err
+		}
+	}
+	permit, err := access.CheckConnection(facts, p.tool.Needs, ref, now)
+	if err != nil {
+		p.ref, p.facts = ref, facts
+	}
+	return permit, err
 }
 
 // replay answers a repeated call. Access was checked before, as for any call.
@@ -351,6 +376,7 @@ func (c *Catalogue) refuse(ctx context.Context, p *passage, err error) error {
 	if known && code != access.Unavailable {
 		entry := p.entry("")
 		entry.Code = code
+		ctx := context.WithoutCancel(ctx) // whoever asked, and hung up, is audited
 		auditErr := c.Work.Write(ctx, func(tx access.Tx) error { return c.Audit.AppendAudit(ctx, tx, entry) })
 		if auditErr != nil {
 			c.Log.Error("denial not audited", "tool", p.call.Name, "err", auditErr)
@@ -366,8 +392,11 @@ func (c *Catalogue) refuse(ctx context.Context, p *passage, err error) error {
 func (p *passage) entry(note string) workspace.Entry {
 	e := workspace.Entry{
 		ID: workspace.NewID(), WorkspaceID: p.facts.WorkspaceID, UserID: p.facts.UserID, ConnectionID: p.facts.ConnectionID,
-		Tool: p.tool.Name, Kind: p.ref.Kind, ResourceID: shorten(p.ref.ID),
+		Kind: p.ref.Kind, ResourceID: shorten(p.ref.ID),
 		CreatedAt: p.started, Duration: p.catalogue.Now().Sub(p.started),
+	}
+	if p.tool != nil { // or it is a word of the caller's own
+		e.Tool = p.tool.Name
 	}
 	if p.facts.Found {
 		e.ProjectID = p.facts.ProjectID
