@@ -390,3 +390,34 @@ func TestIdentifyJudgesTheTokenAlone(t *testing.T) {
 		}
 	})
 }
+
+// again is a database that wants each unit of work tried twice.
+type again struct{ access.Work }
+
+func (w again) Read(ctx context.Context, f func(tx access.Tx) error) error {
+	return w.Work.Read(ctx, func(tx access.Tx) error {
+		_ = f(tx)
+		return f(tx)
+	})
+}
+
+func TestACallThatIsTriedAgainCountsOnce(t *testing.T) {
+	limits := DefaultLimits
+	limits.Reads = 1
+	storagetest.EachOptions(t, func(t *testing.T, o storage.Options) {
+		w := newWorld(t, o, limits)
+		w.gate.Work = again{w.db}
+		ask[marked](w, "claude-read", "see", `{"note_id":"n1"}`)
+		w.refused(access.RateLimited, "claude-read", "see", `{"note_id":"n1"}`)
+	})
+}
+
+func TestWorkTurnsAPanicIntoARefusal(t *testing.T) {
+	for name, cause := range map[string]any{"a text": "broken", "an error": errors.New("broken"), "a refusal": access.Refuse(access.NotFound, "broken")} {
+		broken := define(Tool{Name: "broken"}, nil, func(context.Context, *Run, nothing) (nothing, error) { panic(cause) })
+		p := passage{tool: broken, arguments: nothing{}}
+		if _, err := p.work(context.Background(), &Run{}); access.CodeOf(err) != access.Internal || !strings.Contains(err.Error(), "broken") {
+			t.Errorf("%s: got %v, want an internal error with the cause", name, err)
+		}
+	}
+}
