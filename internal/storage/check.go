@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,13 +21,23 @@ import (
 //
 // Columns that a LEFT JOIN can leave empty are COALESCEd to the zero that
 // access.Facts gives them. $1 is the token or the person, $2 the ID of the thing.
+//
+// A driver asks the name, type and value of each column of each row, which costs
+// more than the joins do. So all that is not free text, such as IDs, words of ours
+// and numbers, comes as one column with separators; free text has columns of its
+// own, because it could hold a separator.
 
 // columns is a part of a SELECT list, with the place in a row where each of its
-// values goes.
+// values goes: *string, *access.Role or *int64 for those of fixed.
 type columns struct {
-	list  string
-	dests func(r *factsRow) []any
+	fixed      []string
+	fixedDests func(r *factsRow) []any
+	text       []string
+	textDests  func(r *factsRow) []any
 }
+
+// separator stands between the values of fixed columns.
+const separator = "|"
 
 // factsRow takes the values of one statement.
 type factsRow struct {
@@ -43,52 +55,73 @@ type factsRow struct {
 // The parts.
 var (
 	tokenColumns = columns{
-		`t.expires_at, t.revoked_at, t.scopes, c.id, c.name, c.slug, c.status, c.family_revoked_at, c.workspace_id`,
-		func(r *factsRow) []any {
-			f := &r.facts
-			return []any{&f.TokenExpires, &r.revoked, &r.scopes, &f.ConnectionID, &f.ConnectionName, &f.ConnectionSlug,
-				&f.ConnectionStatus, &r.familyRevoked, &f.WorkspaceID}
+		fixed: []string{`t.expires_at`, `t.revoked_at`, `t.scopes`, `c.id`, `c.status`, `c.family_revoked_at`, `c.workspace_id`},
+		fixedDests: func(r *factsRow) []any {
+			return []any{&r.facts.TokenExpires, &r.revoked, &r.scopes, &r.facts.ConnectionID, &r.facts.ConnectionStatus, &r.familyRevoked, &r.facts.WorkspaceID}
+		},
+		text: []string{`c.name`, `c.slug`},
+		textDests: func(r *factsRow) []any {
+			return []any{&r.facts.ConnectionName, &r.facts.ConnectionSlug}
 		},
 	}
 	personColumns = columns{
-		`u.id, u.name, u.email, u.disabled_at, COALESCE(m.role, '')`,
-		func(r *factsRow) []any {
-			f := &r.facts
-			return []any{&f.UserID, &f.UserName, &f.UserEmail, &r.disabled, &f.Role}
+		fixed: []string{`u.id`, `u.disabled_at`, `COALESCE(m.role, '')`},
+		fixedDests: func(r *factsRow) []any {
+			return []any{&r.facts.UserID, &r.disabled, &r.facts.Role}
+		},
+		text: []string{`u.name`, `u.email`},
+		textDests: func(r *factsRow) []any {
+			return []any{&r.facts.UserName, &r.facts.UserEmail}
 		},
 	}
 	workspaceColumns = columns{
-		`COALESCE(w.id, '')`,
-		func(r *factsRow) []any { return []any{&r.facts.WorkspaceID} },
+		fixed: []string{`COALESCE(w.id, '')`},
+		fixedDests: func(r *factsRow) []any {
+			return []any{&r.facts.WorkspaceID}
+		},
 	}
 	connectionColumns = columns{
-		`COALESCE(c.workspace_id, ''), COALESCE(c.approver_id, '')`,
-		func(r *factsRow) []any { return []any{&r.facts.WorkspaceID, &r.approver} },
+		fixed: []string{`COALESCE(c.workspace_id, '')`, `COALESCE(c.approver_id, '')`},
+		fixedDests: func(r *factsRow) []any {
+			return []any{&r.facts.WorkspaceID, &r.approver}
+		},
 	}
 	projectColumns = columns{
-		`COALESCE(p.id, ''), COALESCE(p.private, 0), COALESCE(p.owner_id, ''), CASE WHEN pm.user_id IS NULL THEN 0 ELSE 1 END`,
-		func(r *factsRow) []any { return []any{&r.facts.ProjectID, &r.private, &r.projectOwner, &r.member} },
+		fixed: []string{`COALESCE(p.id, '')`, `COALESCE(p.private, 0)`, `COALESCE(p.owner_id, '')`, `CASE WHEN pm.user_id IS NULL THEN 0 ELSE 1 END`},
+		fixedDests: func(r *factsRow) []any {
+			return []any{&r.facts.ProjectID, &r.private, &r.projectOwner, &r.member}
+		},
 	}
 	projectPlaceColumns = columns{
-		`COALESCE(p.workspace_id, '')`,
-		func(r *factsRow) []any { return []any{&r.facts.WorkspaceID} },
+		fixed: []string{`COALESCE(p.workspace_id, '')`},
+		fixedDests: func(r *factsRow) []any {
+			return []any{&r.facts.WorkspaceID}
+		},
 	}
 	grantColumns = columns{
-		`CASE WHEN cp.project_id IS NULL THEN 0 ELSE 1 END`,
-		func(r *factsRow) []any { return []any{&r.granted} },
+		fixed: []string{`CASE WHEN cp.project_id IS NULL THEN 0 ELSE 1 END`},
+		fixedDests: func(r *factsRow) []any {
+			return []any{&r.granted}
+		},
 	}
 	aclColumns = columns{
-		`COALESCE(a.access, '')`,
-		func(r *factsRow) []any { return []any{&r.right} },
+		fixed: []string{`COALESCE(a.access, '')`},
+		fixedDests: func(r *factsRow) []any {
+			return []any{&r.right}
+		},
 	}
-	noteColumns = columns{ // the whole row, for Facts.Loaded
-		`COALESCE(n.id, ''), COALESCE(n.workspace_id, ''), COALESCE(n.project_id, ''), COALESCE(n.title, ''), COALESCE(n.version, 0),
-		COALESCE(n.local_only, 0), COALESCE(n.has_acl, 0), COALESCE(n.archived_at, 0), COALESCE(n.created_at, 0),
-		COALESCE(n.created_by, ''), COALESCE(n.updated_at, 0), COALESCE(n.updated_by, ''), COALESCE(n.updated_via, '')`,
-		func(r *factsRow) []any {
-			n := &r.note
-			return []any{&n.ID, &n.WorkspaceID, &n.ProjectID, &n.Title, &n.Version, &r.localOnly, &r.hasACL, &r.archived,
-				&r.created, &n.CreatedBy, &r.updated, &n.UpdatedBy, &n.UpdatedVia}
+	// noteColumns are the whole row, for Facts.Loaded.
+	noteColumns = columns{
+		fixed: []string{`COALESCE(n.id, '')`, `COALESCE(n.workspace_id, '')`, `COALESCE(n.project_id, '')`, `COALESCE(n.version, 0)`,
+			`COALESCE(n.local_only, 0)`, `COALESCE(n.has_acl, 0)`, `COALESCE(n.archived_at, 0)`, `COALESCE(n.created_at, 0)`, `COALESCE(n.created_by, '')`,
+			`COALESCE(n.updated_at, 0)`, `COALESCE(n.updated_by, '')`, `COALESCE(n.updated_via, '')`},
+		fixedDests: func(r *factsRow) []any {
+			return []any{&r.note.ID, &r.note.WorkspaceID, &r.note.ProjectID, &r.note.Version, &r.localOnly, &r.hasACL, &r.archived,
+				&r.created, &r.note.CreatedBy, &r.updated, &r.note.UpdatedBy, &r.note.UpdatedVia}
+		},
+		text: []string{`COALESCE(n.title, '')`},
+		textDests: func(r *factsRow) []any {
+			return []any{&r.note.Title}
 		},
 	}
 )
@@ -116,10 +149,11 @@ type question struct {
 }
 
 func ask(parts []columns, from, where string) question {
-	lists := make([]string, len(parts))
-	for i, part := range parts {
-		lists[i] = part.list
+	var fixed, text []string
+	for _, part := range parts {
+		fixed, text = append(fixed, part.fixed...), append(text, part.text...)
 	}
+	lists := append([]string{`'' || ` + strings.Join(fixed, ` || '`+separator+`' || `)}, text...)
 	return question{"SELECT " + strings.Join(lists, ", ") + from + where, parts, strings.Contains(from, "$2")}
 }
 
@@ -230,9 +264,12 @@ func (r *factsRow) project(f *access.Facts) {
 
 // read asks the question; ok is false if nobody has the token or the ID.
 func (q question) read(ctx context.Context, tx access.Tx, who, thing string) (r factsRow, ok bool, err error) {
-	dests := make([]any, 0, 40)
+	var packed string
+	dests := append(make([]any, 0, 8), &packed)
 	for _, part := range q.parts {
-		dests = append(dests, part.dests(&r)...)
+		if part.textDests != nil {
+			dests = append(dests, part.textDests(&r)...)
+		}
 	}
 	args := []any{who, thing}
 	if !q.thing {
@@ -243,8 +280,50 @@ func (q question) read(ctx context.Context, tx access.Tx, who, thing string) (r 
 	if errors.Is(err, sql.ErrNoRows) {
 		return factsRow{}, false, nil
 	}
+	if err == nil {
+		err = q.unpack(packed, &r)
+	}
+	if err != nil {
+		return factsRow{}, false, err
+	}
 	r.facts.UserDisabled = r.disabled != 0
-	return r, err == nil, err
+	return r, true, nil
+}
+
+// unpack puts the values of the fixed columns where they go. A value too many or
+// too few is an error, and so a denial.
+func (q question) unpack(packed string, r *factsRow) error {
+	rest, more := packed, true
+	for _, part := range q.parts {
+		for _, dest := range part.fixedDests(r) {
+			if !more {
+				return errors.New("facts lack a value")
+			}
+			var value string
+			value, rest, more = strings.Cut(rest, separator)
+			if err := put(dest, value); err != nil {
+				return err
+			}
+		}
+	}
+	if more {
+		return errors.New("facts have a value too many")
+	}
+	return nil
+}
+
+func put(dest any, value string) (err error) {
+	switch d := dest.(type) {
+	case *string:
+		*d = value
+	case *access.Role:
+		*d = access.Role(value)
+	case *int64:
+		*d, err = strconv.ParseInt(value, 10, 64)
+	default:
+		err = fmt.Errorf("facts can't be put into a %T", dest)
+	}
+	return err
 }
 
 // Touch stamps the connection as used and, on PostgreSQL, holds its row and that

@@ -421,3 +421,18 @@ func TestWorkTurnsAPanicIntoARefusal(t *testing.T) {
 		}
 	}
 }
+
+func TestFreeTextDoesNotShiftTheFacts(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		const text = "0|active|'|\x1f|owner"
+		w.exec(`UPDATE connections SET name = $1, status = 'paused' WHERE id = 'claude'`, text)
+		w.exec(`UPDATE users SET name = $1, email = $1 WHERE id = 'ben'`, text)
+		w.exec(`UPDATE notes SET title = $1 WHERE id = 'n1'`, text)
+		w.refused(access.ConnectionPaused, "claude-read", "see", `{"note_id":"n1"}`)
+		w.exec(`UPDATE connections SET status = 'active' WHERE id = 'claude'`)
+		ask[marked](w, "claude-read", "see", `{"note_id":"n1"}`)
+		if got := ask[grants](w, "claude-read", "list_granted_resources", `{}`); got.Connection.Name != text || got.Approver.Name != text {
+			w.Errorf("got %+v, want the names as they are", got)
+		}
+	})
+}
