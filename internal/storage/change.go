@@ -13,9 +13,26 @@ import (
 // Changes reads events as changes. It implements workspace.ChangeStore.
 type Changes struct{}
 
+// settled appends the condition that no event with a smaller ID can still appear.
+// In PostgreSQL units of work that run side by side commit in another order than
+// they made their IDs in; whoever goes on behind an event would miss those that
+// come later. So an event counts once every transaction that began before its own
+// ended is over. SQLite has one writer.
+func settled(s *statement, d dialect) {
+	if d == postgres {
+		s.add(` AND age(e.xmin) > age(pg_snapshot_xmin(pg_current_snapshot())::xid)`)
+	}
+}
+
 // LastEvent is workspace.ChangeStore.LastEvent.
 func (Changes) LastEvent(ctx context.Context, tx access.Tx, workspaceID string) (string, error) {
-	id, err := on(tx).LastEvent(ctx, workspaceID)
+	db, dialect := raw(tx)
+	var s statement
+	s.add(`SELECT e.id FROM events e WHERE e.workspace_id = ?`, workspaceID)
+	settled(&s, dialect)
+	s.add(` ORDER BY e.id DESC LIMIT 1`)
+	var id string
+	err := db.QueryRowContext(ctx, s.String(), s.args...).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
@@ -27,6 +44,7 @@ func (Changes) LastEvent(ctx context.Context, tx access.Tx, workspaceID string) 
 
 // Changes is workspace.ChangeStore.Changes.
 func (Changes) Changes(ctx context.Context, tx access.Tx, in workspace.Scope, f workspace.ChangeFilter, page workspace.Page) ([]workspace.Change, error) {
+	db, dialect := long(tx)
 	var s statement
 	s.add(`SELECT e.id, e.type, n.id, n.title, n.project_id, e.version, e.user_id, COALESCE(u.name, ''),
 			e.connection_id, COALESCE(c.name, ''), e.created_at
@@ -34,7 +52,7 @@ func (Changes) Changes(ctx context.Context, tx access.Tx, in workspace.Scope, f 
 		JOIN notes n ON n.id = e.resource_id AND n.workspace_id = e.workspace_id
 		LEFT JOIN users u ON u.id = e.user_id
 		LEFT JOIN connections c ON c.id = e.connection_id AND c.workspace_id = e.workspace_id
-		WHERE e.workspace_id = ? AND e.id > ? AND e.kind = ? AND e.created_at >= ? AND `,
+		WHERE e.workspace_id = ? AND e.id > ? AND e.kind = ? AND e.type <> 'note.left' AND e.created_at >= ? AND `,
 		in.WorkspaceID, page.After, string(access.KindNote), milliseconds(f.Since))
 	switch f.By {
 	case "me":
@@ -43,8 +61,8 @@ func (Changes) Changes(ctx context.Context, tx access.Tx, in workspace.Scope, f 
 		s.add(`e.connection_id <> ? AND `, f.ConnectionID)
 	}
 	visible(&s, in)
+	settled(&s, dialect)
 	s.add(` ORDER BY e.id LIMIT ?`, page.Limit)
-	db, _ := raw(tx)
 	rows, err := db.QueryContext(ctx, s.String(), s.args...)
 	if err != nil {
 		return nil, fmt.Errorf("list changes: %w", err)

@@ -200,3 +200,57 @@ func TestNoteTextIsCutInCharacters(t *testing.T) {
 		})
 	})
 }
+
+// Events of units of work that overlap are held back until all that could come
+// before them are there.
+func TestNoChangeIsMissedBehindTheCursor(t *testing.T) {
+	eachLibrary(t, func(l library) {
+		l.note("n1", "alpha", "One")
+		insert := `INSERT INTO events (id, workspace_id, project_id, type, kind, resource_id, version, user_id, connection_id, data, created_at)
+			VALUES ($1, 'atlas', 'alpha', 'note.moved', 'note', 'n1', 7, 'mara', '', '{}', 1000)`
+		list := func() (n int, last string) {
+			l.read(func(ctx context.Context, tx access.Tx) (err error) {
+				rows, err := storage.Changes{}.Changes(ctx, tx, scope("alpha"), workspace.ChangeFilter{}, workspace.Page{Limit: 100})
+				if n = len(rows); err != nil {
+					return err
+				}
+				last, err = storage.Changes{}.LastEvent(ctx, tx, "atlas")
+				return err
+			})
+			return n, last
+		}
+		if n, last := list(); n != 0 || last != "" {
+			l.Errorf("got %d changes up to %q in an empty history", n, last)
+		}
+		l.exec(insert, "e1")
+		slow, err := l.raw.Begin()
+		if err != nil {
+			l.Fatal(err)
+		}
+		defer func() { _ = slow.Rollback() }()
+		if _, err := slow.Exec(insert, "e2"); err != nil {
+			l.Fatal(err)
+		}
+		if !l.oneWriter() {
+			l.exec(insert, "e3")
+		}
+		if n, last := list(); n != 1 || last != "e1" {
+			l.Errorf("got %d changes up to %q while an earlier one is being written, want 1 up to e1", n, last)
+		}
+		if err := slow.Commit(); err != nil {
+			l.Fatal(err)
+		}
+		if l.oneWriter() {
+			l.exec(insert, "e3")
+		}
+		if n, last := list(); n != 3 || last != "e3" {
+			l.Errorf("got %d changes up to %q, want all", n, last)
+		}
+	})
+}
+
+// oneWriter reports whether the database is SQLite, where a second writer waits.
+func (l library) oneWriter() bool {
+	var version string
+	return l.raw.QueryRow(`SELECT sqlite_version()`).Scan(&version) == nil
+}
