@@ -136,7 +136,7 @@ func (db *DB) ReadOne(ctx context.Context, f func(tx access.Tx) error) error {
 func (db *DB) read(ctx context.Context, single bool, f func(access.Tx) error, run func(u *unit) error) error {
 	conn, release, err := db.take(ctx)
 	if err != nil {
-		return judged(err)
+		return db.judged(err)
 	}
 	u := &unit{db: db, conn: conn, single: single}
 	func() {
@@ -144,7 +144,7 @@ func (db *DB) read(ctx context.Context, single bool, f func(access.Tx) error, ru
 		err = run(u)
 	}()
 	if err != nil {
-		return judged(err)
+		return db.judged(err)
 	}
 	u.committed()
 	return nil
@@ -155,9 +155,9 @@ func (db *DB) read(ctx context.Context, single bool, f func(access.Tx) error, ru
 // (writer.go); on PostgreSQL they run side by side at READ COMMITTED.
 func (db *DB) Write(ctx context.Context, f func(tx access.Tx) error) error {
 	if db.dialect == postgres {
-		return judged(db.postgresWrite(ctx, f))
+		return db.judged(db.postgresWrite(ctx, f))
 	}
-	return judged(db.writer.write(ctx, db, f))
+	return db.judged(db.writer.write(ctx, db, f))
 }
 
 // take takes a connection out of the pool, waiting at most lockWait for one.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	sqlite3 "modernc.org/sqlite"
@@ -19,6 +20,16 @@ import (
 // cannot say whether it did. A repeat with the same idempotency key settles it.
 func unavailable(cause error) *access.Error {
 	return access.Refuse(access.Unavailable, "The database cannot do this at the moment. Try again in a moment, with the same idempotency key if there is one.").Because(cause)
+}
+
+// judged turns an error into what callers are told; see the function of that name. Where one connection broke, the idle
+// ones broke with it, most likely, and are not worth an error each.
+func (db *DB) judged(err error) error {
+	if err != nil && db.dialect == postgres && broken(err) {
+		db.readers.SetMaxIdleConns(0)
+		db.readers.SetMaxIdleConns(cap(db.free))
+	}
+	return judged(err)
 }
 
 // judged turns an error of a unit of work into what callers are told: a refusal
@@ -46,19 +57,27 @@ func lost(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return postgresLost(e.Code)
 	}
+	return broken(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// broken reports whether err says that the connection is gone, not what became of
+// the statement on it.
+func broken(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return strings.HasPrefix(e.Code, "57P") // the server shut down, or ended the session
+	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return true
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}
-	for _, sign := range []error{driver.ErrBadConn, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, sql.ErrConnDone,
-		context.Canceled, context.DeadlineExceeded} {
+	for _, sign := range []error{driver.ErrBadConn, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, sql.ErrConnDone} {
 		if errors.Is(err, sign) {
 			return true
 		}
 	}
-	return err.Error() == "conn closed" // pgx has no value for it
+	return strings.HasSuffix(err.Error(), "conn closed") // pgx has no value for it
 }
 
 func sqliteLost(code int) bool {
@@ -92,9 +111,8 @@ func postgresLost(code string) bool {
 	switch code {
 	case "55P03", // lock not available within lock_timeout
 		"25006", // read-only transaction: the primary became a standby
-		"25P03", // idle in transaction for too long
-		"XX001", "XX002":
-		return code[:2] != "XX" // damage is not cured by trying again
+		"25P03": // idle in transaction for too long
+		return true
 	}
 	return false
 }

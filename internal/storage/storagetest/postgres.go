@@ -78,6 +78,7 @@ func NewServer(t testing.TB, options ...string) *Server {
 		t.Fatalf("start a PostgreSQL server: %v", err)
 	}
 	t.Cleanup(func() {
+		s.Stop(t, syscall.SIGQUIT)
 		if err := errors.Join(s.admin.Close(), s.keeper.Close()); err != nil {
 			t.Errorf("stop the PostgreSQL server: %v", err)
 		}
@@ -264,7 +265,8 @@ func ownDir(dir string) error {
 const keeper = `cat >/dev/null
 cd / && if read -r server <"$1/data/postmaster.pid"; then
 	kill -QUIT "$server"
-	while kill -0 "$server" 2>/dev/null; do sleep 0.05; done
+	tries=0 # nobody may be there to take note of its end
+	while kill -0 "$server" && [ $tries -lt 100 ]; do sleep 0.05; tries=$((tries + 1)); done
 fi 2>/dev/null
 rm -rf "$1"`
 
