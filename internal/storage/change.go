@@ -46,21 +46,27 @@ func (Changes) LastEvent(ctx context.Context, tx access.Tx, workspaceID string) 
 func (Changes) Changes(ctx context.Context, tx access.Tx, in workspace.Scope, f workspace.ChangeFilter, page workspace.Page) ([]workspace.Change, error) {
 	db, dialect := long(tx)
 	var s statement
-	s.add(`SELECT e.id, e.type, n.id, n.title, n.project_id, e.version, e.user_id, COALESCE(u.name, ''),
-			e.connection_id, COALESCE(c.name, ''), e.created_at
+	s.add(`SELECT e.id, e.type, COALESCE(n.id, p.id), COALESCE(n.title, p.name), COALESCE(n.project_id, p.id),
+			CASE WHEN n.id IS NULL THEN p.version ELSE e.version END,
+			e.user_id, COALESCE(u.name, ''), e.connection_id, COALESCE(c.name, ''), e.created_at
 		FROM events e
-		JOIN notes n ON n.id = e.resource_id AND n.workspace_id = e.workspace_id
+		LEFT JOIN notes n ON e.kind = 'note' AND n.id = e.resource_id
+		LEFT JOIN projects p ON e.type = 'connection.added_to_project' AND p.id = e.project_id AND p.workspace_id = e.workspace_id
 		LEFT JOIN users u ON u.id = e.user_id
 		LEFT JOIN connections c ON c.id = e.connection_id AND c.workspace_id = e.workspace_id
-		WHERE e.workspace_id = ? AND e.id > ? AND e.kind = ? AND e.type <> 'note.left' AND e.created_at >= ? AND `,
-		in.WorkspaceID, page.After, string(access.KindNote), milliseconds(f.Since))
+		WHERE e.workspace_id = ? AND e.id > ? AND e.created_at >= ? AND e.type <> 'note.left'`,
+		in.WorkspaceID, page.After, milliseconds(f.Since))
 	switch f.By {
 	case "me":
-		s.add(`e.connection_id = ? AND `, f.ConnectionID)
+		s.add(` AND e.connection_id = ?`, f.ConnectionID)
 	case "others":
-		s.add(`e.connection_id <> ? AND `, f.ConnectionID)
+		s.add(` AND e.connection_id <> ?`, f.ConnectionID)
 	}
+	s.add(` AND (`)
 	visible(&s, in)
+	s.add(` OR e.resource_id = ? AND p.id IN `, f.ConnectionID) // it was given a project
+	s.list(in.ProjectIDs)
+	s.add(`)`)
 	settled(&s, dialect)
 	s.add(` ORDER BY e.id LIMIT ?`, page.Limit)
 	rows, err := db.QueryContext(ctx, s.String(), s.args...)
@@ -70,7 +76,7 @@ func (Changes) Changes(ctx context.Context, tx access.Tx, in workspace.Scope, f 
 	defer rows.Close()
 	var found []workspace.Change
 	for rows.Next() {
-		c := workspace.Change{Kind: access.KindNote}
+		var c workspace.Change
 		var eventType string
 		var at int64
 		err := rows.Scan(&c.EventID, &eventType, &c.ID, &c.Title, &c.ProjectID, &c.Version,
@@ -78,7 +84,10 @@ func (Changes) Changes(ctx context.Context, tx access.Tx, in workspace.Scope, f 
 		if err != nil {
 			return nil, fmt.Errorf("read change: %w", err)
 		}
-		c.What, c.At = workspace.ChangeWord(eventType), moment(at)
+		c.What, c.Kind, c.At = workspace.ChangeWord(eventType), access.KindNote, moment(at)
+		if eventType == "connection.added_to_project" {
+			c.Kind = access.KindProject
+		}
 		found = append(found, c)
 	}
 	return found, rows.Err()

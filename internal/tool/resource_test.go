@@ -277,6 +277,13 @@ func TestChangesGoOnWhereTheyEnded(t *testing.T) {
 		if _, words = page(`,"project_id":"beta"`, ""); words != "moved m2 by outside assistant Name of codex false; edited m2 by Name of mara false" {
 			w.Errorf("of beta: got %q", words)
 		}
+		for _, connection := range []string{"claude", "codex"} {
+			w.exec(`INSERT INTO events (id, workspace_id, project_id, type, kind, resource_id, version, user_id, connection_id, data, created_at)
+				VALUES ($1, 'atlas', 'beta', 'connection.added_to_project', 'connection', $2, 2, 'mara', '', '{}', $3)`, "e7"+connection, connection, w.clock().UnixMilli())
+		}
+		if list, words := page(`,"project_id":"beta","by":"others","limit":3`, ""); !strings.HasSuffix(words, "; re-granted beta by Name of mara false") || list.Items[2].Kind != access.KindProject || list.Items[2].Title != "beta" {
+			w.Errorf("of beta, when it was given to both: got %q", words)
+		}
 		w.exec(`DELETE FROM connection_projects WHERE project_id = 'alpha'`)
 		if _, words = page("", ""); strings.Contains(words, "m1") || strings.Contains(words, "n1") {
 			w.Errorf("got %q of a project that was taken away", words)

@@ -32,15 +32,17 @@ const (
 	ChangeRegranted = "re-granted"
 )
 
-// ChangeWord is the word for an event's type, such as note.moved.
+// ChangeWord is the word for an event's type, such as note.moved. What is not known
+// here is an edit.
 func ChangeWord(eventType string) string {
 	_, verb, _ := strings.Cut(eventType, ".")
 	switch verb {
-	case "created", "moved", "archived":
+	case "created", "moved", "archived", "restored":
 		return verb
-	case "unarchived", "restored":
-		return ChangeRestored
-	case "acl_changed", "acl_removed", "local_only_changed", "shared", "connection_added":
+	case "added_to_project":
+		return ChangeRegranted
+	}
+	if strings.HasPrefix(verb, "acl_") || strings.HasPrefix(verb, "local_only_") { // who may see it
 		return ChangeRegranted
 	}
 	return ChangeEdited
