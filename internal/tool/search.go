@@ -192,7 +192,7 @@ func (d *document) writeText(tabs []workspace.NoteTab) {
 			head = "\n\n" + head
 		}
 		left -= int64(utf8.RuneCountInString(head))
-		if left < min(tab.Chars, 1) {
+		if left < 0 {
 			d.cut(tab.ID, 0)
 			break
 		}
