@@ -77,17 +77,17 @@ func (Resources) ProjectNotes(ctx context.Context, tx access.Tx, in workspace.Sc
 	return found, rows.Err()
 }
 
-// ProjectMembers is workspace.ResourceStore.ProjectMembers.
-func (Resources) ProjectMembers(ctx context.Context, tx access.Tx, workspaceID, projectID string, page workspace.Page) ([]workspace.Member, error) {
-	rows, err := on(tx).ProjectMembers(ctx, gen.ProjectMembersParams{
+// ProjectParticipants is workspace.ResourceStore.ProjectParticipants.
+func (Resources) ProjectParticipants(ctx context.Context, tx access.Tx, workspaceID, projectID string, page workspace.Page) ([]workspace.Participant, error) {
+	rows, err := on(tx).ProjectParticipants(ctx, gen.ProjectParticipantsParams{
 		WorkspaceID: workspaceID, ProjectID: projectID, After: page.After, Most: int32(page.Limit),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list members of project: %w", err)
 	}
-	members := make([]workspace.Member, len(rows))
+	members := make([]workspace.Participant, len(rows))
 	for i, r := range rows {
-		members[i] = workspace.Member{ID: r.ID, Name: r.Name, Role: access.Role(r.Role), Slug: r.Slug, Status: r.Status, Key: r.Key, Outside: r.Slug != ""}
+		members[i] = workspace.Participant{ID: r.ID, Name: r.Name, Role: access.Role(r.Role), Slug: r.Slug, Status: r.Status, Key: r.Key, Outside: r.Slug != ""}
 	}
 	return members, nil
 }

@@ -165,9 +165,9 @@ func TestMembersAreThoseWhoCanOpenTheProject(t *testing.T) {
 			var got []string
 			after := ""
 			for {
-				var rows []workspace.Member
+				var rows []workspace.Participant
 				l.read(func(ctx context.Context, tx access.Tx) (err error) {
-					rows, err = storage.Resources{}.ProjectMembers(ctx, tx, "atlas", project, workspace.Page{After: after, Limit: 2})
+					rows, err = storage.Resources{}.ProjectParticipants(ctx, tx, "atlas", project, workspace.Page{After: after, Limit: 2})
 					return err
 				})
 				for _, m := range rows {

@@ -159,7 +159,7 @@ func (t resourceTools) listMembers(ctx context.Context, c *Run, a membersArgumen
 	if err != nil {
 		return memberList{}, err
 	}
-	list, err := t.resources.Members(ctx, c.Tx, c.Permit(), workspace.Page{After: after, Limit: memberLimit})
+	list, err := t.resources.Participants(ctx, c.Tx, c.Permit(), workspace.Page{After: after, Limit: memberLimit})
 	if err != nil {
 		return memberList{}, err
 	}

@@ -38,8 +38,8 @@ type ResourceFilter struct {
 	Archived      bool          // only what is in the archive, instead of only what is not
 }
 
-// Member is a person in a project, or a connection that was added to it.
-type Member struct {
+// Participant is a person in a project, or a connection that was added to it.
+type Participant struct {
 	ID      string
 	Name    string
 	Role    access.Role // of a person
@@ -59,9 +59,9 @@ type ResourceStore interface {
 	// ProjectNotes lists notes of the scope's projects in the order of their IDs. It
 	// leaves out what the scope's user may not edit, and what is local-only.
 	ProjectNotes(ctx context.Context, tx access.Tx, in Scope, archived bool, page Page) ([]Resource, error)
-	// ProjectMembers lists the people who can open the project, then the connections
+	// ProjectParticipants lists the people who can open the project, then the connections
 	// in it that were not revoked, in the order of their keys.
-	ProjectMembers(ctx context.Context, tx access.Tx, workspaceID, projectID string, page Page) ([]Member, error)
+	ProjectParticipants(ctx context.Context, tx access.Tx, workspaceID, projectID string, page Page) ([]Participant, error)
 	// NoteText reads a note's tabs in order, at most chars characters of each.
 	NoteText(ctx context.Context, tx access.Tx, workspaceID, noteID string, chars int) (Note, []NoteTab, error)
 }
@@ -147,13 +147,13 @@ func wants(kinds []access.Kind, kind access.Kind) bool {
 	return len(kinds) == 0
 }
 
-// Members lists who is in the permit's project. E-mail addresses are no part of it.
-func (s *Resources) Members(ctx context.Context, tx access.Tx, p access.Permit, page Page) (Listing[Member], error) {
+// Participants lists who is in the permit's project. E-mail addresses are no part of it.
+func (s *Resources) Participants(ctx context.Context, tx access.Tx, p access.Permit, page Page) (Listing[Participant], error) {
 	if err := p.Covers(access.KindProject, access.RightView); err != nil {
-		return Listing[Member]{}, err
+		return Listing[Participant]{}, err
 	}
-	rows, err := s.store.ProjectMembers(ctx, tx, p.Workspace(), p.ID(), Page{page.After, page.Limit + 1})
-	return Cut(rows, page.Limit, func(m Member) string { return m.Key }), err
+	rows, err := s.store.ProjectParticipants(ctx, tx, p.Workspace(), p.ID(), Page{page.After, page.Limit + 1})
+	return Cut(rows, page.Limit, func(m Participant) string { return m.Key }), err
 }
 
 // NoteText reads the note of the permit with at most chars characters of each

@@ -115,7 +115,7 @@ func (q *Queries) NoteTabTexts(ctx context.Context, chars int32, workspaceID str
 	return items, nil
 }
 
-const projectMembers = `-- name: ProjectMembers :many
+const projectParticipants = `-- name: ProjectParticipants :many
 WITH listed AS (
   SELECT '1' || u.id AS key, u.id, u.name, ms.role, '' AS slug, '' AS status
   FROM projects p
@@ -137,14 +137,14 @@ ORDER BY key
 LIMIT $2
 `
 
-type ProjectMembersParams struct {
+type ProjectParticipantsParams struct {
 	After       string
 	Most        int32
 	WorkspaceID string
 	ProjectID   string
 }
 
-type ProjectMembersRow struct {
+type ProjectParticipantsRow struct {
 	Key    string
 	ID     string
 	Name   string
@@ -153,8 +153,8 @@ type ProjectMembersRow struct {
 	Status string
 }
 
-func (q *Queries) ProjectMembers(ctx context.Context, arg ProjectMembersParams) ([]ProjectMembersRow, error) {
-	rows, err := q.db.QueryContext(ctx, projectMembers,
+func (q *Queries) ProjectParticipants(ctx context.Context, arg ProjectParticipantsParams) ([]ProjectParticipantsRow, error) {
+	rows, err := q.db.QueryContext(ctx, projectParticipants,
 		arg.After,
 		arg.Most,
 		arg.WorkspaceID,
@@ -164,9 +164,9 @@ func (q *Queries) ProjectMembers(ctx context.Context, arg ProjectMembersParams) 
 		return nil, err
 	}
 	defer rows.Close()
-	items := []ProjectMembersRow{}
+	items := []ProjectParticipantsRow{}
 	for rows.Next() {
-		var i ProjectMembersRow
+		var i ProjectParticipantsRow
 		if err := rows.Scan(
 			&i.Key,
 			&i.ID,

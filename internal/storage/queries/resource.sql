@@ -9,7 +9,7 @@ WHERE p.workspace_id = sqlc.arg(workspace_id) AND cp.connection_id = sqlc.arg(co
     SELECT 1 FROM project_members m WHERE m.project_id = p.id AND m.user_id = sqlc.arg(user_id)))
 ORDER BY p.id;
 
--- name: ProjectMembers :many
+-- name: ProjectParticipants :many
 WITH listed AS (
   SELECT '1' || u.id AS key, u.id, u.name, ms.role, '' AS slug, '' AS status
   FROM projects p
