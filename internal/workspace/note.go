@@ -155,6 +155,7 @@ type NoteStore interface {
 // or for the project where it says so.
 type Notes struct {
 	store     NoteStore
+	index     SearchIndex
 	events    *Events
 	now       func() time.Time
 	publicURL string
@@ -162,8 +163,8 @@ type Notes struct {
 
 // NewNotes makes the service. PublicURL is the origin under which people reach
 // the web app, without a slash at the end.
-func NewNotes(store NoteStore, events *Events, now func() time.Time, publicURL string) *Notes {
-	return &Notes{store, events, now, strings.TrimSuffix(publicURL, "/")}
+func NewNotes(store NoteStore, index SearchIndex, events *Events, now func() time.Time, publicURL string) *Notes {
+	return &Notes{store, index, events, now, strings.TrimSuffix(publicURL, "/")}
 }
 
 // Outline is the note with its tabs, without their text.
@@ -279,7 +280,7 @@ func titleFaults(pointer, title string, most int) []Fault {
 		return []Fault{{pointer, "is not valid UTF-8"}}
 	case n > most:
 		return []Fault{faultf(pointer, "takes at most %d characters, got %d", most, n)}
-	case strings.TrimSpace(title) == "":
+	case strings.TrimFunc(title, blank) == "":
 		return []Fault{{pointer, "must not be blank"}}
 	}
 	for _, r := range title {

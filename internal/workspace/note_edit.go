@@ -157,6 +157,9 @@ func (s *Notes) change(ctx context.Context, tx access.Tx, p access.Permit, tabID
 	if !ok {
 		return NoteTab{}, refuseStale("tab", was, was+1, "")
 	}
+	if err := s.index.IndexTab(ctx, tx, n.WorkspaceID, n.ID, t.ID); err != nil {
+		return NoteTab{}, err
+	}
 	event := map[string]any{"title": n.Title, "tab_id": t.ID, "tab_version": t.Version}
 	for key, value := range data {
 		event[key] = value

@@ -290,6 +290,9 @@ func (s *Notes) Delete(ctx context.Context, tx access.Tx, p access.Permit, expec
 	if !ok {
 		return refuseStale("note", expected, n.Version, "")
 	}
+	if err := s.index.IndexNote(ctx, tx, n.WorkspaceID, n.ID); err != nil {
+		return err
+	}
 	return s.record(ctx, tx, p, "note.deleted", n, map[string]any{"title": n.Title})
 }
 
@@ -334,14 +337,17 @@ func (s *Notes) save(ctx context.Context, tx access.Tx, p access.Permit, n Note,
 	return s.filed(ctx, tx, p, NoteKey{n.WorkspaceID, n.ProjectID, n.ID}, event, data)
 }
 
-// filed keeps the outline that the note has now in its history, says what
-// happened, and returns it.
+// filed keeps the outline that the note has now in its history and in the search
+// index, says what happened, and returns it.
 func (s *Notes) filed(ctx context.Context, tx access.Tx, p access.Permit, key NoteKey, event string, data map[string]any) (NoteOutline, error) {
 	n, err := s.outline(ctx, tx, key)
 	if err != nil {
 		return NoteOutline{}, err
 	}
 	if err := s.store.KeepNoteVersion(ctx, tx, key, versionOf(n)); err != nil {
+		return NoteOutline{}, err
+	}
+	if err := s.index.IndexNote(ctx, tx, n.WorkspaceID, n.ID); err != nil {
 		return NoteOutline{}, err
 	}
 	return n, s.record(ctx, tx, p, event, n.Note, data)
