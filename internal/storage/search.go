@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,7 +65,7 @@ func reindex(ctx context.Context, tx access.Tx, workspaceID, noteID, tabID strin
 func readDocuments(ctx context.Context, tx access.Tx, workspaceID, noteID, tabID string) ([]document, error) {
 	var s statement
 	s.add(`SELECT n.project_id, n.title, COALESCE(t.id, ''), COALESCE(t.title, ''), COALESCE(t.markdown, '')
-		FROM notes n LEFT JOIN note_tabs t ON t.note_id = n.id WHERE n.workspace_id = ? AND n.id = ?`, workspaceID, noteID)
+		FROM notes n LEFT JOIN note_tabs t ON t.note_id = n.id WHERE n.workspace_id = ? AND n.id = ? AND n.archived_at = 0`, workspaceID, noteID)
 	if tabID != "" {
 		s.add(` AND t.id = ?`, tabID)
 	}
@@ -183,6 +184,10 @@ func tsvector(d document) string {
 	return b.String()
 }
 
+// rankedDocuments is how many of the best documents a search goes on with. A word
+// that is everywhere would otherwise cost seconds, to rank what nobody pages to.
+const rankedDocuments = 5 * workspace.MaxSearchOffset
+
 // FindNotes is workspace.SearchIndex.FindNotes.
 func (Search) FindNotes(ctx context.Context, tx access.Tx, in workspace.Scope, q workspace.Search, offset, limit int) ([]workspace.SearchHit, error) {
 	if len(in.ProjectIDs) == 0 || len(q.Terms) == 0 {
@@ -190,13 +195,19 @@ func (Search) FindNotes(ctx context.Context, tx access.Tx, in workspace.Scope, q
 	}
 	db, dialect := long(tx)
 	var s statement
+	most := rankedDocuments
+	if !q.UpdatedAfter.IsZero() { // or the old ones could leave no place for the new
+		most = math.MaxInt32
+	}
 	if dialect == postgres {
 		s.add(`WITH hits AS (SELECT note_id, tab_id, -ts_rank(words, query) AS rank
-			FROM search_documents, CAST(CAST(? AS text) AS tsquery) AS query WHERE words @@ query)`, tsquery(in, q.Terms))
+			FROM search_documents, CAST(CAST(? AS text) AS tsquery) AS query WHERE words @@ query
+			ORDER BY rank, note_id, tab_id LIMIT ?)`, tsquery(in, q.Terms), most)
 	} else {
-		s.add(`WITH hits AS (SELECT d.note_id, d.tab_id, bm25(search_words, 0.0, 10.0, 4.0, 1.0) AS rank
-			FROM search_words JOIN search_documents d ON d.document = search_words.rowid
-			WHERE search_words MATCH ?)`, ftsQuery(in, q.Terms))
+		s.add(`WITH ranked AS MATERIALIZED (SELECT rowid AS document, bm25(search_words, 0.0, 10.0, 4.0, 1.0) AS rank
+				FROM search_words WHERE search_words MATCH ? ORDER BY rank, document LIMIT ?),
+			hits AS (SELECT d.note_id, d.tab_id, r.rank FROM ranked r JOIN search_documents d ON d.document = r.document)`,
+			ftsQuery(in, q.Terms), most)
 	}
 	s.add(`, best AS (SELECT h.*, n.project_id, n.title, n.version, n.updated_at,
 			ROW_NUMBER() OVER (PARTITION BY h.note_id ORDER BY h.rank, h.tab_id) AS nth

@@ -210,6 +210,12 @@ func TestSearchFollowsChanges(t *testing.T) {
 		if hits := l.hits(scope("beta"), workspace.Search{Terms: workspace.ParseSearch("blue")}, 0, 10); len(hits) != 1 || hits[0].ProjectID != "beta" {
 			l.Errorf("got %+v, want the note in its new place", hits)
 		}
+		l.exec(`UPDATE notes SET archived_at = 5 WHERE id = 'n1'`)
+		l.index("n1", "")
+		l.exec(`UPDATE notes SET archived_at = 0 WHERE id = 'n1'`)
+		l.expect("blue")
+		l.index("n1", "")
+		l.expect("blue", "n1 n1.0")
 		l.exec(`DELETE FROM note_tabs WHERE id = 'n1.1'`)
 		l.index("n1", "n1.1")
 		l.expect("green")

@@ -13,15 +13,15 @@ import (
 // work that changes the note, so a search never sees a note that is no longer so.
 type SearchIndex interface {
 	// IndexNote brings the index up to date with one note: its title, its place and
-	// all its tabs. Whoever creates, renames, moves or restores a note, or changes
-	// its list of tabs, calls it afterwards in the same tx. A note that is gone is
-	// removed from the index.
+	// all its tabs. Whoever creates, renames, moves, archives or restores a note, or
+	// changes its list of tabs, calls it afterwards in the same tx. A note that is
+	// gone, or in the archive, is removed from the index.
 	IndexNote(ctx context.Context, tx access.Tx, workspaceID, noteID string) error
 	// IndexTab does so for one tab, whose title or text changed.
 	IndexTab(ctx context.Context, tx access.Tx, workspaceID, noteID, tabID string) error
 	// FindNotes lists the notes that hold all terms, the most relevant first and
 	// equally relevant ones by ID, from the place offset on. It leaves out what the
-	// scope may not see, archived notes too.
+	// scope may not see. Of very many hits only the best are considered.
 	FindNotes(ctx context.Context, tx access.Tx, in Scope, s Search, offset, limit int) ([]SearchHit, error)
 }
 
