@@ -28,6 +28,7 @@ func allTools(t testing.TB) []*Tool {
 	tools = append(tools, Connection(nil, DefaultLimits)...)
 	tools = append(tools, Resources(nil, cursors)...)
 	tools = append(tools, Search(nil, cursors, "https://osfoundry.example")...)
+	tools = append(tools, Notes(nil, cursors)...)
 	return tools
 }
 

@@ -82,6 +82,8 @@ func newWorld(t testing.TB, o storage.Options, limits Limits) *world {
 	tools = append(tools, Connection(resources, limits)...)
 	tools = append(tools, Resources(resources, cursors)...)
 	tools = append(tools, Search(resources, cursors, "https://osfoundry.example")...)
+	notes := workspace.NewNotes(storage.Notes{}, storage.Search{}, workspace.NewEvents(storage.Events{}, w.clock), w.clock, "https://osfoundry.example")
+	tools = append(tools, Notes(notes, cursors)...)
 	w.gate, err = NewCatalogue(Config{
 		Work: db, Source: db, Audit: storage.Audit{}, Reads: w.reads, Replays: storage.Replays{},
 		Limits: NewLimiter(limits, w.clock), Now: w.clock, Log: quiet,

@@ -213,6 +213,18 @@ func (s *Notes) tab(ctx context.Context, tx access.Tx, key NoteKey, tabID string
 	return t, err
 }
 
+// Row is the note without its tabs: the row that the check read along.
+func (s *Notes) Row(ctx context.Context, tx access.Tx, p access.Permit) (Note, error) {
+	if err := p.Covers(access.KindNote, access.RightView); err != nil {
+		return Note{}, err
+	}
+	if n, ok := p.Loaded().(Note); ok {
+		return n, nil
+	}
+	n, err := s.outline(ctx, tx, noteKey(p))
+	return n.Note, err
+}
+
 // TextRange asks for a part of a tab's text, or of one heading's section. Offset
 // and MaxChars count Unicode code points; MaxChars 0 means MaxTextPart, which is
 // also the most.
@@ -251,6 +263,9 @@ func (s *Notes) ReadTab(ctx context.Context, tx access.Tx, p access.Permit, tabI
 	part := partOf(text, total, r.Offset, r.MaxChars)
 	return t, part, nil
 }
+
+// FirstPart is the beginning of a text, as much as one answer holds.
+func FirstPart(text string) TextPart { return partOf(text, charsIn(text), 0, MaxTextPart) }
 
 func partOf(text string, total, offset, most int64) TextPart {
 	if most <= 0 || most > MaxTextPart {
