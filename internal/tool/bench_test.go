@@ -21,6 +21,8 @@ func BenchmarkCall(b *testing.B) {
 	w.fill(manyNotes)
 	for _, c := range []struct{ tool, arguments string }{
 		{"see", `{"note_id":"n1"}`},
+		{"read_note", `{"note_id":"n1"}`},
+		{"read_note_tab", `{"note_id":"n1","tab_id":"n1.0"}`},
 		{"fetch", `{"id":"n1"}`},
 		{"list_granted_resources", `{}`},
 		{"list_project_resources", `{"project_id":"alpha","limit":10}`},

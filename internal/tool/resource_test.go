@@ -404,3 +404,63 @@ func TestFetchGivesTheWholeNoteOrSaysHowToGoOn(t *testing.T) {
 		}
 	})
 }
+
+// Each change of a note through its tools is found at once, and what it replaced
+// is not.
+func TestSearchFollowsTheNoteTools(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.grant("claude", "beta")
+		key := 0
+		do := func(tool, arguments string) (noteID, tabID string) {
+			w.Helper()
+			key++
+			answer := ask[map[string]any](w, "claude-write", tool, fmt.Sprintf(`{%s,"idempotency_key":"change number %d"}`, arguments, key))
+			noteID, _ = answer["id"].(string)
+			if tabs, ok := answer["tabs"].([]any); ok {
+				tabID, _ = tabs[len(tabs)-1].(map[string]any)["id"].(string)
+			}
+			return noteID, tabID
+		}
+		expect := func(query string, want int) {
+			w.Helper()
+			if got := ask[hitList](w, "claude-read", "search", `{"query":"`+query+`"}`).Results; len(got) != want {
+				w.Errorf("%q: got %+v, want %d", query, got, want)
+			}
+		}
+		note, tab := do("create_note", `"project_id":"alpha","title":"Kayak","tabs":[{"title":"Gear","markdown":"paddle"}]`)
+		of := `"note_id":"` + note + `"`
+		expect("kayak gear paddle", 1)
+		do("edit_note_tab", of+`,"tab_id":"`+tab+`","edits":[{"find":"paddle","replace":"helmet"}],"expected_version":1`)
+		expect("paddle", 0)
+		expect("helmet", 1)
+		do("append_note_tab", of+`,"tab_id":"`+tab+`","markdown":"whistle"`)
+		expect("helmet whistle", 1)
+		do("replace_note_tab", of+`,"tab_id":"`+tab+`","markdown":"rope","expected_version":3`)
+		expect("whistle", 0)
+		expect("rope", 1)
+		do("restore_note_version", of+`,"tab_id":"`+tab+`","version":1,"expected_version":4`)
+		expect("rope", 0)
+		expect("paddle", 1)
+		do("add_note_tab", of+`,"title":"Route","markdown":"fjord","expected_version":1`)
+		expect("kayak route fjord", 1)
+		do("rename_note", of+`,"title":"Canoe","expected_version":2`)
+		expect("kayak", 0)
+		expect("canoe fjord", 1)
+		do("move_note", of+`,"project_id":"beta","expected_version":3`)
+		if got := ask[hitList](w, "claude-read", "search", `{"query":"canoe","project_ids":["beta"]}`).Results; len(got) != 1 || got[0].ProjectID != "beta" {
+			w.Errorf("got %+v after the move", got)
+		}
+		if got := ask[hitList](w, "claude-read", "search", `{"query":"canoe","project_ids":["alpha"]}`).Results; len(got) != 0 {
+			w.Errorf("got %+v where the note was", got)
+		}
+		do("archive_note", of+`,"expected_version":4`)
+		expect("canoe", 0)
+		words := ""
+		for _, c := range ask[changeList](w, "claude-read", "list_resource_changes", `{"by":"me"}`).Items {
+			words += c.Change + " "
+		}
+		if want := "created edited edited edited edited edited edited moved archived "; words != want {
+			w.Errorf("got the changes %q, want %q", words, want)
+		}
+	})
+}
