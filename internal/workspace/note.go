@@ -292,11 +292,11 @@ func unknownTab() error { return access.Refuse(access.NotFound, "There is no tab
 func titleFaults(pointer, title string, most int) []Fault {
 	switch n := utf8.RuneCountInString(title); {
 	case !utf8.ValidString(title):
-		return []Fault{{pointer, "is not valid UTF-8"}}
+		return []Fault{faultf(pointer, "is not valid UTF-8")}
 	case n > most:
 		return []Fault{faultf(pointer, "takes at most %d characters, got %d", most, n)}
 	case strings.TrimFunc(title, blank) == "":
-		return []Fault{{pointer, "must not be blank"}}
+		return []Fault{faultf(pointer, "must not be blank")}
 	}
 	for _, r := range title {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
@@ -313,10 +313,10 @@ func titleFaults(pointer, title string, most int) []Fault {
 // a text is data, whatever a terminal or a model would make of it.
 func textFaults(pointer, text string) []Fault {
 	if !utf8.ValidString(text) {
-		return []Fault{{pointer, "is not valid UTF-8"}}
+		return []Fault{faultf(pointer, "is not valid UTF-8")}
 	}
 	if strings.IndexByte(text, 0) >= 0 {
-		return []Fault{{pointer, "must not hold the character U+0000"}}
+		return []Fault{faultf(pointer, "must not hold the character U+0000")}
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (s *Notes) EditTab(ctx context.Context, tx access.Tx, p access.Permit, tabI
 	var faults []Fault
 	for i, e := range edits {
 		if e.Find == "" {
-			faults = append(faults, Fault{itemPointer("edits", i, "find"), "must not be empty"})
+			faults = append(faults, faultf(itemPointer("edits", i, "find"), "must not be empty"))
 		}
 		faults = append(faults, textFaults(itemPointer("edits", i, "replace"), e.Replace)...)
 	}
@@ -49,7 +49,7 @@ func (e TextEdit) apply(markdown string, i int) (string, error) {
 	if matches == 1 {
 		return markdown[:at] + e.Replace + markdown[at+len(e.Find):], nil
 	}
-	return "", refuseFaults(Fault{itemPointer("edits", i, "find"), matchFault(markdown, e.Find, matches)}).
+	return "", refuseFaults(faultf(itemPointer("edits", i, "find"), "%s", matchFault(markdown, e.Find, matches))).
 		With("edit", i).With("matches", matches)
 }
 

@@ -151,7 +151,7 @@ func (s *Notes) Rename(ctx context.Context, tx access.Tx, p access.Permit, title
 
 func renameFaults(title *string, tabs []TabChange) []Fault {
 	if title == nil && len(tabs) == 0 {
-		return []Fault{{"/title", "or tabs is required"}}
+		return []Fault{faultf("/title", "or tabs is required")}
 	}
 	var faults []Fault
 	if title != nil {
@@ -160,7 +160,7 @@ func renameFaults(title *string, tabs []TabChange) []Fault {
 	seen := map[string]bool{}
 	for i, t := range tabs {
 		if seen[t.ID] {
-			faults = append(faults, Fault{itemPointer("tabs", i, "tab_id"), "is listed twice"})
+			faults = append(faults, faultf(itemPointer("tabs", i, "tab_id"), "is listed twice"))
 		}
 		seen[t.ID] = true
 		if t.Title != nil {
@@ -223,7 +223,7 @@ func (s *Notes) Move(ctx context.Context, tx access.Tx, p, to access.Permit, exp
 		return NoteOutline{}, err
 	}
 	if to.Project() == n.ProjectID {
-		return NoteOutline{}, refuseFaults(Fault{"/project_id", "is where the note lies already"})
+		return NoteOutline{}, refuseFaults(faultf("/project_id", "is where the note lies already"))
 	}
 	from := n.Note
 	n.ProjectID = to.Project()

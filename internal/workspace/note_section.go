@@ -66,7 +66,7 @@ func sectionOf(markdown, heading string) (span, error) {
 	}
 	switch len(at) {
 	case 0:
-		return span{}, refuseHeading(all, Fault{"/heading", "is not a heading of this tab"})
+		return span{}, refuseHeading(all, faultf("/heading", "is not a heading of this tab"))
 	case 1:
 		return span{all[at[0]].start, endOfSection(all, at[0], len(markdown))}, nil
 	}

@@ -25,7 +25,7 @@ func (s *Notes) TabVersions(ctx context.Context, tx access.Tx, p access.Permit, 
 	if page.After != "" {
 		after, err := strconv.ParseInt(page.After, 10, 64)
 		if err != nil {
-			return Listing[NoteTabVersion]{}, refuseFaults(Fault{"/cursor", "was not issued here"})
+			return Listing[NoteTabVersion]{}, refuseFaults(faultf("/cursor", "was not issued here"))
 		}
 		before = after
 	}
@@ -33,8 +33,9 @@ func (s *Notes) TabVersions(ctx context.Context, tx access.Tx, p access.Permit, 
 	if err != nil {
 		return Listing[NoteTabVersion]{}, err
 	}
-	if len(rows) == 0 { // every tab has a version, so there is no such tab
-		return Listing[NoteTabVersion]{}, unknownTab()
+	if len(rows) == 0 {
+		_, err := s.tab(ctx, tx, noteKey(p), tabID)
+		return Listing[NoteTabVersion]{}, err
 	}
 	return Cut(rows, page.Limit, func(v NoteTabVersion) string { return strconv.FormatInt(v.Version, 10) }), nil
 }
