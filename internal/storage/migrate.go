@@ -147,6 +147,16 @@ func gooseUp(ctx context.Context, d goose.Dialect, pool *sql.DB, steps fs.FS, op
 	return err
 }
 
+// gooseUpTo applies the steps up to a version.
+func gooseUpTo(ctx context.Context, d goose.Dialect, pool *sql.DB, steps fs.FS, version int64) error {
+	provider, err := goose.NewProvider(d, pool, steps, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	_, err = provider.UpTo(ctx, version)
+	return err
+}
+
 // patient is a pool of PostgreSQL connections on which a statement may take as
 // long as it takes: for migrations, backup and restore.
 func (db *DB) patient() (*sql.DB, error) {
