@@ -84,3 +84,27 @@ func readObject(text string, details *map[string]any) error {
 	}
 	return json.Unmarshal([]byte(text), details)
 }
+
+// EventsSince is api.EventLog.EventsSince.
+func (Events) EventsSince(ctx context.Context, tx access.Tx, workspaceID, after string, limit int) ([]workspace.Event, error) {
+	rows, err := on(tx).EventsAfter(ctx, workspaceID, after, int32(limit))
+	if err != nil {
+		return nil, err
+	}
+	found := make([]workspace.Event, len(rows))
+	for i, row := range rows {
+		if found[i], err = eventOf(row); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// EventExists is api.EventLog.EventExists.
+func (Events) EventExists(ctx context.Context, tx access.Tx, workspaceID, id string) (bool, error) {
+	_, err := on(tx).EventKnown(ctx, workspaceID, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,59 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/osfoundry/osfoundry/internal/access"
+	"github.com/osfoundry/osfoundry/internal/workspace"
+)
+
+type listedPerson struct {
+	ID    string `json:"id"`
+	Name  string `json:"name,omitzero"` // in answers
+	Right string `json:"right"`         // view or edit
+}
+
+type aclBody struct {
+	Users []listedPerson `json:"users"`
+}
+
+type aclCalls struct{ acls *workspace.ACLs }
+
+// ACLRoutes say who may see a note beside, or instead of, its whole project.
+func ACLRoutes(acls *workspace.ACLs) []Route {
+	s := aclCalls{acls}
+	const path = "/api/v1/notes/{note}/acl"
+	return []Route{
+		Handle(Rule{Method: http.MethodGet, Path: path, Operation: "note.acl.get", Summary: "Who is listed on the note",
+			Kind: access.KindNote, Right: access.RightManage}, s.get),
+		Handle(Rule{Method: http.MethodPut, Path: path, Operation: "note.acl.set", Summary: "Share the note with the listed people only",
+			Kind: access.KindNote, Right: access.RightManage}, s.set),
+		Handle(Rule{Method: http.MethodDelete, Path: path, Operation: "note.acl.clear", Summary: "Open the note to its project again",
+			Kind: access.KindNote, Right: access.RightManage}, s.clear),
+	}
+}
+
+func (s aclCalls) get(ctx context.Context, c *Call, _ Nothing) (aclBody, error) {
+	listed, err := s.acls.Get(ctx, c.Tx, c.Permit)
+	out := aclBody{Users: make([]listedPerson, len(listed))}
+	for i, l := range listed {
+		out.Users[i] = listedPerson{ID: l.User.ID, Name: l.User.Name, Right: l.Right.String()}
+	}
+	return out, err
+}
+
+func (s aclCalls) set(ctx context.Context, c *Call, in aclBody) (aclBody, error) {
+	listed := make([]workspace.Listed, len(in.Users))
+	for i, u := range in.Users {
+		listed[i] = workspace.Listed{User: workspace.Named{ID: idOf(u.ID)}, Right: access.ParseRight(u.Right)}
+	}
+	if err := s.acls.Set(ctx, c.Tx, c.Permit, listed); err != nil {
+		return aclBody{}, err
+	}
+	return s.get(ctx, c, Nothing{})
+}
+
+func (s aclCalls) clear(ctx context.Context, c *Call, _ Nothing) (Nothing, error) {
+	return Nothing{}, s.acls.Clear(ctx, c.Tx, c.Permit)
+}
