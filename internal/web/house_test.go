@@ -84,11 +84,11 @@ func (h *house) Clear(w http.ResponseWriter, _ *http.Request) error {
 
 func (h *house) Places(context.Context, access.Principal) ([]Place, error) { return h.places, h.err }
 
-func (h *house) Asking(_ *http.Request, requestID string) (string, oauth.Destination, bool) {
-	if h.asking == nil || h.asking.RequestID != requestID {
-		return "", oauth.Destination{}, false
+func (h *house) Asking(_ *http.Request, next string) (name, host string, ok bool) {
+	if h.asking == nil || next != oauth.PathConsent+"?request="+h.asking.RequestID {
+		return "", "", false
 	}
-	return h.asking.ClientName, h.asking.Destination, true
+	return h.asking.ClientName, h.asking.Destination.Host, true
 }
 
 // browser is a client with cookies that follows nothing by itself.

@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/osfoundry/osfoundry/internal/access"
 	"github.com/osfoundry/osfoundry/internal/oauth"
@@ -44,8 +43,7 @@ func (s *Site) toSetup(w http.ResponseWriter, r *http.Request, err error) {
 // signInPage is what the template shows.
 type signInPage struct {
 	Title           template.HTML
-	Client          string             // who asks to connect, "" if nobody does
-	Destination     *oauth.Destination // where that leads
+	Client, Host    string // who asks to connect, and where that leads; "" if nobody does
 	Next            string
 	Email, Password field
 	Keep, SignedOut bool
@@ -60,26 +58,14 @@ func (s *Site) showSignIn(w http.ResponseWriter, r *http.Request, status int, f 
 		Keep:      f.values("keep") == "yes",
 		SignedOut: r.Method == http.MethodGet && r.URL.Query().Has("signed-out"),
 	}
-	if name, to, ok := s.asking(r, next); ok {
-		page.Client, page.Destination = display(name), &to
-		page.Title = f.texts.say("signin.title.connect", "client", page.Client)
+	if s.Requests != nil {
+		if name, host, ok := s.Requests.Asking(r, next); ok {
+			page.Client, page.Host = display(name), display(host)
+			page.Title = f.texts.say("signin.title.connect", "client", page.Client)
+		}
 	}
 	page.Mistakes = f.summary()
 	s.show(w, r, status, "signin", page)
-}
-
-// asking finds out whether the sign-in leads to a pending request of an
-// assistant, so that the page can say for whom it is.
-func (s *Site) asking(r *http.Request, next string) (clientName string, to oauth.Destination, ok bool) {
-	query, found := strings.CutPrefix(next, oauth.PathConsent+"?")
-	if !found || s.Requests == nil {
-		return "", oauth.Destination{}, false
-	}
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return "", oauth.Destination{}, false
-	}
-	return s.Requests.Asking(r, values.Get(oauth.FieldRequest))
 }
 
 // signIn checks email and password. Both wrong give one text (OWASP ASVS 6.3.8).

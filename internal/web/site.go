@@ -51,11 +51,12 @@ type Sessions interface {
 	Clear(w http.ResponseWriter, r *http.Request) error
 }
 
-// Requests knows pending OAuth requests.
+// Requests knows pending OAuth requests. Package oauth's Server implements it.
 type Requests interface {
-	// Asking says who asks in the pending request of this browser, and where the
-	// answer goes; ok is false if there is none.
-	Asking(r *http.Request, requestID string) (clientName string, to oauth.Destination, ok bool)
+	// Asking says which client waits behind a sign-in that leads on to the path
+	// next, and the host its answer goes to; ok is false if next is no pending
+	// request of this browser.
+	Asking(r *http.Request, next string) (clientName, host string, ok bool)
 }
 
 // Site draws the pages. It implements oauth.Pages.
