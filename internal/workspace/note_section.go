@@ -1,13 +1,12 @@
 package workspace
 
 import (
-	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
-	"github.com/yuin/goldmark/util"
 )
 
 // headingOf is one heading of a Markdown text, ATX or setext (CommonMark §4.2,
@@ -20,24 +19,46 @@ type headingOf struct {
 }
 
 // blocks reads the block structure of CommonMark only: inline marks cannot make
-// or unmake a heading.
-var blocks = parser.NewParser(
-	parser.WithBlockParsers(parser.DefaultBlockParsers()...),
-	parser.WithParagraphTransformers(util.Prioritized(parser.LinkReferenceParagraphTransformer, 100)),
-)
+// or unmake a heading. It knows no link reference definitions, whose reading
+// takes time in the square of their number.
+var blocks = parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...))
 
 func headingsOf(markdown string) []headingOf {
-	source := []byte(markdown)
+	source, lines := shortened(markdown)
 	var found []headingOf
 	for n := blocks.Parse(text.NewReader(source)).FirstChild(); n != nil; n = n.NextSibling() {
 		h, ok := n.(*ast.Heading)
 		if !ok || h.Pos() < 0 {
 			continue
 		}
-		start := bytes.LastIndexByte(source[:h.Pos()], '\n') + 1
-		found = append(found, headingOf{headingText(h, source), h.Level, start})
+		line, _ := slices.BinarySearchFunc(lines, h.Pos()+1, func(l lineStart, pos int) int { return l.short - pos })
+		found = append(found, headingOf{headingText(h, source), h.Level, lines[line-1].full})
 	}
 	return found
+}
+
+// lineStart is where one line begins, in the shortened text and in the full one.
+type lineStart struct{ short, full int }
+
+// keptOfLine is how many bytes at each end of a line say what kind of line it
+// is, and hold any heading that can be asked for. More would let one line nest
+// quotes and lists without bound, which take time in the square of their depth.
+const keptOfLine = 1024
+
+// shortened is the text with the middle of very long lines left out.
+func shortened(markdown string) (source []byte, lines []lineStart) {
+	source = make([]byte, 0, len(markdown))
+	full := 0
+	for line := range strings.Lines(markdown) {
+		lines = append(lines, lineStart{len(source), full})
+		full += len(line)
+		if len(line) > 2*keptOfLine {
+			source = append(source, strings.ToValidUTF8(line[:keptOfLine], "")...)
+			line = strings.ToValidUTF8(line[len(line)-keptOfLine:], "")
+		}
+		source = append(source, line...)
+	}
+	return source, lines
 }
 
 // headingText is the heading as written; a setext heading may have several lines.
