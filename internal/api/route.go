@@ -102,7 +102,10 @@ func HandlePrepared[In, Out any](r Rule, prepare func(ctx context.Context, in *I
 	route := Route{Rule: r, in: reflect.TypeFor[In](), out: reflect.TypeFor[Out]()}
 	route.decode = func(data []byte) (any, error) {
 		in := new(In)
-		return in, guard.Decode(data, in, guard.KnownMembers)
+		if err := guard.Decode(data, in, guard.KnownMembers); err != nil {
+			return nil, err
+		}
+		return in, requireFields(route.in, data)
 	}
 	if prepare != nil {
 		route.prepare = func(ctx context.Context, in any) error { return prepare(ctx, in.(*In)) }

@@ -158,3 +158,15 @@ func (Accounts) UseInvitation(ctx context.Context, tx access.Tx, token access.To
 	n, err := on(tx).UseInvitation(ctx, msOf(now), string(token))
 	return n == 1, err
 }
+
+// AnyWorkspaceOf is workspace.AccountStore.AnyWorkspaceOf.
+func (Accounts) AnyWorkspaceOf(ctx context.Context, tx access.Tx, userID string) (string, error) {
+	rows, err := on(tx).WorkspacesOf(ctx, userID, "", 1)
+	if err != nil {
+		return "", err
+	}
+	if len(rows) == 0 {
+		return "", access.Refuse(access.NotFound, "This person is in no workspace.")
+	}
+	return rows[0].ID, nil
+}

@@ -71,6 +71,8 @@ type AccountStore interface {
 	UserByID(ctx context.Context, tx access.Tx, id string) (User, error)
 	Users(ctx context.Context, tx access.Tx, page Page) ([]User, error)
 	SetPassword(ctx context.Context, tx access.Tx, userID, hash string) error
+	// AnyWorkspaceOf is a workspace that the person is in.
+	AnyWorkspaceOf(ctx context.Context, tx access.Tx, userID string) (string, error)
 
 	AddSession(ctx context.Context, tx access.Tx, s Session, token access.TokenHash, userAgent string) error
 	SessionByToken(ctx context.Context, tx access.Tx, token access.TokenHash) (Session, error)
@@ -596,4 +598,30 @@ func (s *Accounts) AcceptInvitation(ctx context.Context, token, password, userAg
 
 func (s *Accounts) setPassword(ctx context.Context, tx access.Tx, userID, hash string) error {
 	return errors.Join(s.store.SetPassword(ctx, tx, userID, hash), s.store.RemoveSessionsOf(ctx, tx, userID))
+}
+
+// PrincipalByEmail is the person with this address, as the command line of the
+// server's machine acts for them.
+func (s *Accounts) PrincipalByEmail(ctx context.Context, tx access.Tx, email string) (access.Principal, error) {
+	clean, fault := Email(email)
+	if fault != "" {
+		return access.Principal{}, refuseFaults(faultf("/email", "%s", fault))
+	}
+	u, err := s.store.UserByEmail(ctx, tx, clean)
+	return principalOf(Session{User: u}, access.CredentialPersonalToken), err
+}
+
+// NewPasswordLink makes the token of a link by which the person with this address
+// chooses a new password. It is bound to one of their workspaces, as invitations
+// are.
+func (s *Accounts) NewPasswordLink(ctx context.Context, tx access.Tx, email string) (string, error) {
+	who, err := s.PrincipalByEmail(ctx, tx, email)
+	if err != nil {
+		return "", err
+	}
+	workspaceID, err := s.store.AnyWorkspaceOf(ctx, tx, who.UserID)
+	if err != nil {
+		return "", err
+	}
+	return s.invite(ctx, tx, workspaceID, who.UserID)
 }

@@ -1,0 +1,128 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Challenge is what a WWW-Authenticate header asks for (RFC 6750 §3, RFC 9728
+// §5.1).
+type Challenge struct {
+	ResourceMetadata string
+	Scope            string
+	Error            string
+	Description      string
+}
+
+var parameterPattern = regexp.MustCompile(`([a-z_]+)="((?:[^"\\]|\\.)*)"`)
+
+// ParseChallenge reads a Bearer challenge; ok is false for any other scheme.
+func ParseChallenge(header string) (c Challenge, ok bool) {
+	scheme, rest, _ := strings.Cut(header, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return Challenge{}, false
+	}
+	for _, m := range parameterPattern.FindAllStringSubmatch(rest, -1) {
+		value := strings.ReplaceAll(m[2], `\`, "")
+		switch m[1] {
+		case "resource_metadata":
+			c.ResourceMetadata = value
+		case "scope":
+			c.Scope = value
+		case "error":
+			c.Error = value
+		case "error_description":
+			c.Description = value
+		}
+	}
+	return c, true
+}
+
+// Resource is protected resource metadata (RFC 9728 §2), as far as a host needs
+// it.
+type Resource struct {
+	Resource             string   `json:"resource"`
+	AuthorizationServers []string `json:"authorization_servers"`
+	ScopesSupported      []string `json:"scopes_supported"`
+}
+
+// AuthorizationServer is authorization server metadata (RFC 8414 §2), as far as a
+// host needs it.
+type AuthorizationServer struct {
+	Issuer                string   `json:"issuer"`
+	AuthorizationEndpoint string   `json:"authorization_endpoint"`
+	TokenEndpoint         string   `json:"token_endpoint"`
+	RegistrationEndpoint  string   `json:"registration_endpoint"`
+	RevocationEndpoint    string   `json:"revocation_endpoint"`
+	ChallengeMethods      []string `json:"code_challenge_methods_supported"`
+	IssParameter          bool     `json:"authorization_response_iss_parameter_supported"`
+}
+
+// Discovery is what a host learns before anybody signs in.
+type Discovery struct {
+	Challenge Challenge
+	Resource  Resource
+	Server    AuthorizationServer
+}
+
+// Discover meets the endpoint without a token and follows its 401 to the metadata
+// of the resource and of its authorization server.
+func (h *Host) Discover(ctx context.Context, endpoint string) (d Discovery, err error) {
+	first, err := h.post(ctx, "initialize without a token", endpoint, "", initializeRequest)
+	if err != nil {
+		return d, err
+	}
+	if first.Status != http.StatusUnauthorized {
+		return d, fmt.Errorf("%s: got HTTP %d, want 401", first.What, first.Status)
+	}
+	var ok bool
+	if d.Challenge, ok = ParseChallenge(first.Header.Get("WWW-Authenticate")); !ok || d.Challenge.ResourceMetadata == "" {
+		return d, errors.New("the 401 names no resource metadata in WWW-Authenticate (RFC 9728 §5.1)")
+	}
+	e, err := h.do(ctx, "resource metadata", http.MethodGet, d.Challenge.ResourceMetadata, nil, nil)
+	if err != nil {
+		return d, err
+	}
+	if err := e.json(http.StatusOK, &d.Resource); err != nil {
+		return d, err
+	}
+	if d.Resource.Resource != strings.TrimSuffix(endpoint, "/") {
+		return d, fmt.Errorf("the resource metadata is for %q, not for %q (RFC 9728 §3.3)", d.Resource.Resource, endpoint)
+	}
+	if len(d.Resource.AuthorizationServers) == 0 {
+		return d, errors.New("the resource metadata names no authorization server")
+	}
+	d.Server, err = h.serverMetadata(ctx, d.Resource.AuthorizationServers[0])
+	return d, err
+}
+
+// serverMetadata asks for the metadata of an issuer (RFC 8414 §3.1).
+func (h *Host) serverMetadata(ctx context.Context, issuer string) (m AuthorizationServer, err error) {
+	u, err := url.Parse(issuer)
+	if err != nil {
+		return m, fmt.Errorf("the issuer %q is no URL: %w", issuer, err)
+	}
+	u.Path = "/.well-known/oauth-authorization-server" + strings.TrimSuffix(u.Path, "/")
+	e, err := h.do(ctx, "server metadata", http.MethodGet, u.String(), nil, nil)
+	if err != nil {
+		return m, err
+	}
+	if err := e.json(http.StatusOK, &m); err != nil {
+		return m, err
+	}
+	switch {
+	case m.Issuer != issuer: // RFC 8414 §3.3
+		return m, fmt.Errorf("the server metadata is of issuer %q, not of %q", m.Issuer, issuer)
+	case !slices.Contains(m.ChallengeMethods, "S256"):
+		return m, errors.New("the server metadata does not offer PKCE with S256")
+	case m.AuthorizationEndpoint == "" || m.TokenEndpoint == "":
+		return m, errors.New("the server metadata lacks an endpoint")
+	}
+	return m, nil
+}

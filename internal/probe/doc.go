@@ -1,0 +1,7 @@
+// Package probe owns an MCP host of our own: it meets a remote MCP server the way
+// Claude, ChatGPT or Codex do, from the first 401 over discovery, registration and
+// consent to calls with a token, and keeps what it saw of each exchange.
+//
+// It knows no room of the server and judges it from outside only. A person's part
+// of the flow, signing in and filling the consent form, is played by Browser.
+package probe
