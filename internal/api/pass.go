@@ -120,7 +120,11 @@ func (p *passage) run(ctx context.Context, tx access.Tx) error {
 	// 6 A permit.
 	if p.route.Kind != "" {
 		ref := access.Ref{Kind: p.route.Kind, ID: c.Path(p.route.wildcards()[0])}
-		permit, err := p.need(ctx, tx, ref, p.route.Right)
+		right := p.route.Right
+		if p.route.RightOf != nil {
+			right = p.route.RightOf(p.in)
+		}
+		permit, err := p.need(ctx, tx, ref, right)
 		if err != nil {
 			return err
 		}

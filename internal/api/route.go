@@ -35,6 +35,8 @@ type Rule struct {
 	// the caller's own affairs, which need no permit.
 	Kind  access.Kind
 	Right access.Right // on it
+	// RightOf, where set, says instead of Right what a body needs.
+	RightOf func(in any) access.Right
 
 	Status  int     // of success; 0 means 200, or 204 where there is no answer
 	Paged   bool    // takes cursor and limit
