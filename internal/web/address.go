@@ -32,12 +32,7 @@ func ownPath(next string) string {
 	if len(next) > maxNext || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.Contains(next, `\`) {
 		return "/"
 	}
-	for i := range len(next) {
-		if next[i] <= ' ' || next[i] == 0x7F {
-			return "/"
-		}
-	}
-	u, err := url.Parse(next)
+	u, err := url.Parse(next) // which refuses control characters
 	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil {
 		return "/"
 	}

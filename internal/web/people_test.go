@@ -134,7 +134,7 @@ func TestSignInPassesOnWhatWasTyped(t *testing.T) {
 func TestSignInLeadsOnlyToPathsOfThisServer(t *testing.T) {
 	consent := "/external-assistant-authorize?request=R%2B1"
 	for next, want := range map[string]string{
-		"": "/", "/": "/", consent: consent, "/a/b?c=d#e": "/a/b?c=d#e",
+		"": "/", "/": "/", consent: consent, "///evil.example": "/", "////evil.example": "/", "/a/b?c=d#e": "/a/b?c=d#e",
 		"https://evil.example/": "/", "//evil.example": "/", `/\evil.example`: "/", `/x\..\..//evil.example`: "/",
 		"/\t/evil.example": "/", "/\n/evil.example": "/", "\t//evil.example": "/", " /x": "/", "javascript:alert(1)": "/",
 		"evil.example": "/", "/" + strings.Repeat("x", maxNext): "/", "/%zz": "/", "/\x7f": "/",
