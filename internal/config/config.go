@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"path/filepath"
 	"time"
+
+	"github.com/alecthomas/kong"
 )
 
 // Config is every setting of osfoundry serve. The tags say the flag's help, its
@@ -127,4 +129,16 @@ func (c *Config) DocumentsEnabled(publicURL string) bool {
 	}
 	ip := net.ParseIP(u.Hostname())
 	return u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
+}
+
+// Defaults are the settings of a server that was told nothing, without looking at
+// the environment.
+func Defaults() (Config, error) {
+	var c Config
+	parser, err := kong.New(&c, kong.Exit(func(int) {}))
+	if err != nil {
+		return c, err
+	}
+	_, err = parser.Parse(nil)
+	return c, err
 }

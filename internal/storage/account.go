@@ -25,7 +25,9 @@ func missing(err error, what string) error {
 }
 
 // AnyUser is workspace.AccountStore.AnyUser.
-func (Accounts) AnyUser(ctx context.Context, tx access.Tx) (bool, error) { return on(tx).UserExists(ctx) }
+func (Accounts) AnyUser(ctx context.Context, tx access.Tx) (bool, error) {
+	return on(tx).UserExists(ctx)
+}
 
 // AddUser is workspace.AccountStore.AddUser.
 func (Accounts) AddUser(ctx context.Context, tx access.Tx, u workspace.User) (bool, error) {
