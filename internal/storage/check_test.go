@@ -295,6 +295,7 @@ func TestTouchMakesWritesAndRevocationsMeet(t *testing.T) {
 				db, _ := openScene(t, o)
 				checked, taken := make(chan struct{}), make(chan error, 1)
 				go func() {
+					defer close(taken)
 					<-checked
 					taken <- db.Write(t.Context(), func(tx access.Tx) error {
 						c, _ := storage.Raw(tx)
