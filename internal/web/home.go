@@ -55,6 +55,7 @@ type connectionRow struct {
 	Since                  time.Time
 	Status, Used, Projects template.HTML
 	Tone                   string // of the badge; its words say the same
+	Revoke                 string // the page to revoke it on, "" for who may not
 }
 
 // home is the start page: who is signed in, how an assistant is connected, and
@@ -87,7 +88,7 @@ func (s *Site) home(w http.ResponseWriter, r *http.Request) {
 		page.Hosts = append(page.Hosts, c.steps(host.name, host.command, page.URL))
 	}
 	for _, p := range places {
-		page.Workspaces = append(page.Workspaces, c.place(p))
+		page.Workspaces = append(page.Workspaces, s.place(c, p, who))
 	}
 	s.show(w, r, http.StatusOK, "home", page)
 }
@@ -117,7 +118,7 @@ func (c *catalogue) steps(host, command, url string) hostSteps {
 // tones colour a status.
 var tones = map[workspace.Status]string{workspace.StatusActive: "ok", workspace.StatusPaused: "warn", workspace.StatusRevoked: "bad"}
 
-func (c *catalogue) place(p Place) placeRow {
+func (s *Site) place(c *catalogue, p Place, who access.Principal) placeRow {
 	row := placeRow{Name: display(p.Name), Role: c.say("role." + string(p.Role))}
 	for _, k := range p.Connections {
 		line := connectionRow{
@@ -130,6 +131,10 @@ func (c *catalogue) place(p Place) placeRow {
 		}
 		if n := len(k.Projects); n > 0 {
 			line.Projects = c.say("home.projects", "n", n)
+		}
+		mayRevoke := p.Role == access.RoleOwner || k.Approver.ID == who.UserID
+		if mayRevoke && k.Status != workspace.StatusRevoked && s.Owner != nil {
+			line.Revoke = revokePath(k.ID)
 		}
 		row.Connections = append(row.Connections, line)
 	}

@@ -1,8 +1,11 @@
 package web
 
 import (
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -232,4 +235,62 @@ func TestTheStartPageShowsWhoIsConnected(t *testing.T) {
 	p.count("a[href=/sign-out]", 1)
 	serve(t, &house{}, nil).signedIn().get("/").mentions("You are in no workspace.")
 	serve(t, &house{err: access.Refuse(access.Unavailable, "no")}, nil).signedIn().get("/").wants(http.StatusServiceUnavailable)
+}
+
+func TestAConnectionIsRevokedThroughTheOwnerAPI(t *testing.T) {
+	place := Place{Name: "Atlas", Role: access.RoleEditor, Connections: []workspace.Connection{
+		{ID: "c1", Name: "Claude", Status: workspace.StatusActive, Approver: workspace.Named{ID: mara.UserID}},
+		{ID: "c2", Name: "Codex", Status: workspace.StatusPaused, Approver: workspace.Named{ID: "u2"}},
+		{ID: "c3", Name: "Old", Status: workspace.StatusRevoked, Approver: workspace.Named{ID: mara.UserID}},
+	}}
+	h := &house{places: []Place{place}}
+	b := serve(t, h, nil)
+	b.get("/connections/c1/revoke").leadsTo("/sign-in?next=%2Fconnections%2Fc1%2Frevoke")
+	b.signedIn().get("/").count(".more a", 0)
+	b.get("/connections/c1/revoke").wants(http.StatusNotFound) // no owner API, no page
+
+	var asked []string
+	status, body := http.StatusOK, `{"id":"c1","name":"Claude","redirect_host":"claude.ai","status":"active"}`
+	b.site.Owner = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent, _ := io.ReadAll(r.Body)
+		_, err := r.Cookie("session")
+		asked = append(asked, fmt.Sprintf("%s %s %s %s %v", r.Method, r.URL.Path, sent, r.Header.Get("Content-Type"), err == nil))
+		if r.Method == http.MethodPatch && status != http.StatusOK {
+			w.Header().Set("Retry-After", "7")
+			w.WriteHeader(status)
+			return
+		}
+		w.Write([]byte(body))
+	})
+	b.get("/").count(".more a[href=/connections/c1/revoke]", 1)
+	b.get("/").count(".more a", 1) // not another person's, and not one that is revoked
+	h.places[0].Role = access.RoleOwner
+	b.get("/").count(".more a", 2)
+
+	p := b.get("/connections/c1/revoke").wants(http.StatusOK)
+	p.says("h1", "Revoke Claude?")
+	token := attribute(p.one("form[action=/connections/c1/revoke] input[name="+oauth.FormTokenField+"]"), "value")
+	asked = nil
+	b.post("/connections/c1/revoke", oauth.FormTokenField, "token for "+revokePurpose("c2")).wants(http.StatusForbidden)
+	if want := []string{"GET /api/v1/connections/c1   true"}; !slices.Equal(asked, want) {
+		t.Errorf("a form of another connection asked for %q, want %q", asked, want)
+	}
+	asked = nil
+	b.post("/connections/c1/revoke", oauth.FormTokenField, token).leadsTo("/#assistants")
+	if want := []string{"GET /api/v1/connections/c1   true", `PATCH /api/v1/connections/c1 {"status":"revoked"} application/json true`}; !slices.Equal(asked, want) {
+		t.Errorf("asked for %q, want %q", asked, want)
+	}
+	for status = range map[int]bool{403: true, 404: true, 503: true} {
+		if a := b.post("/connections/c1/revoke", oauth.FormTokenField, token).wants(status); a.header.Get("Retry-After") != "7" {
+			t.Errorf("status %d without the wait of the owner API", status)
+		}
+	}
+	status = http.StatusConflict // somebody else was faster
+	b.post("/connections/c1/revoke", oauth.FormTokenField, token).leadsTo("/#assistants")
+	body = `{"id":"c1","status":"revoked"}`
+	b.get("/connections/c1/revoke").leadsTo("/#assistants")
+	body = `not JSON`
+	b.get("/connections/c1/revoke").wants(http.StatusInternalServerError)
+	b.site.Owner = http.RedirectHandler("/api/v1/", http.StatusTemporaryRedirect)
+	b.get("/connections/%2e%2e/revoke").wants(http.StatusNotFound)
 }

@@ -28,8 +28,11 @@ type Config struct {
 	// Requests may be set after New, before the first request: package oauth needs
 	// its Pages first. nil knows none.
 	Requests Requests
-	Now      func() time.Time
-	Log      *slog.Logger
+	// Owner is the owner API, through whose gate pages change things; nil leaves
+	// out what needs it. It may be set after New, like Requests.
+	Owner http.Handler
+	Now   func() time.Time
+	Log   *slog.Logger
 }
 
 // Accounts decides about people: who owns a new server, who may sign in. It is
@@ -97,6 +100,7 @@ func (s *Site) Mount(mux *http.ServeMux) {
 	mux.HandleFunc("/sign-in", s.methods(s.signInForm, s.signIn))
 	mux.HandleFunc("/sign-out", s.methods(s.signOutForm, s.signOut))
 	mux.HandleFunc("/invitation", s.methods(s.invitationForm, s.invitation))
+	mux.HandleFunc(connectionsPath+"{id}/revoke", s.methods(s.revokeForm, s.revoke))
 	mux.HandleFunc("/assets/{name}", s.methods(s.asset, nil))
 	mux.HandleFunc("/", s.notFound)
 }
