@@ -72,6 +72,7 @@ func (a *App) wire(ctx context.Context, o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	pages.Owner = owner
 	server.Mount(mux)
 	mux.Handle("/api/", owner)
 	a.health(mux)
