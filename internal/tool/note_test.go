@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,8 +9,11 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"pgregory.net/rapid"
 
 	"github.com/osfoundry/osfoundry/internal/access"
+	"github.com/osfoundry/osfoundry/internal/storage"
+	"github.com/osfoundry/osfoundry/internal/workspace"
 )
 
 var keys struct {
@@ -469,6 +473,10 @@ func TestMovesAreCheckedInBothProjects(t *testing.T) {
 		if moved.ProjectID != "beta" || moved.Version != 2 {
 			w.Errorf("moved: %+v", moved)
 		}
+		details := detailsOf(w, w.refused(access.VersionConflict, editor, "archive_note", arguments(map[string]any{"note_id": n.ID, "expected_version": 1})))
+		if diff := details["diff"].(string); !strings.Contains(diff, "-project: another one\n+project: beta\n") {
+			w.Errorf("the diff of a move names the project it came from, or not the one it is in:\n%s", diff)
+		}
 		w.exec(`DELETE FROM connection_projects WHERE connection_id = 'claude' AND project_id = 'beta'`)
 		w.refused(access.NotInProject, reader, "read_note", object(map[string]any{"note_id": n.ID}))
 		if got := w.count(`SELECT COUNT(*) FROM events WHERE resource_id = $1 AND (type = 'note.moved' AND project_id = 'beta' OR type = 'note.left' AND project_id = 'alpha')`, n.ID); got != 2 {
@@ -508,6 +516,39 @@ func TestTheArchiveIsReadButNotChanged(t *testing.T) {
 		}
 		if got := w.text(n, 0); got != "one" {
 			w.Errorf("the text in the archive became %q", got)
+		}
+	})
+}
+
+// No tool deletes; the rule holds for whoever writes one.
+func TestWhatOnlyPeopleDoIsRefusedToConnections(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		n := w.made("one", "two")
+		ctx := context.Background()
+		notes := workspace.NewNotes(storage.Notes{}, storage.Search{}, workspace.NewEvents(storage.Events{}, w.clock), w.clock, "https://osfoundry.example")
+		for name, do := range map[string]func(tx access.Tx, p access.Permit) error{
+			"delete":    func(tx access.Tx, p access.Permit) error { return notes.Delete(ctx, tx, p, 1) },
+			"unarchive": func(tx access.Tx, p access.Permit) error { _, err := notes.Unarchive(ctx, tx, p, 1); return err },
+			"delete tab": func(tx access.Tx, p access.Permit) error {
+				_, err := notes.DeleteTab(ctx, tx, p, n.Tabs[0].ID, 1)
+				return err
+			},
+		} {
+			ref := access.Ref{Kind: access.KindNote, ID: n.ID}
+			err := w.db.Write(ctx, func(tx access.Tx) error {
+				facts, err := w.db.ConnectionFacts(ctx, tx, editor, ref)
+				if err != nil {
+					return err
+				}
+				p, err := access.CheckConnection(facts, writing, ref, w.clock())
+				if err != nil {
+					return err
+				}
+				return do(tx, p)
+			})
+			if got := access.CodeOf(err); got != access.HumanRequired {
+				w.Errorf("%s by a connection: got %q (%v), want %q", name, got, err, access.HumanRequired)
+			}
 		}
 	})
 }
@@ -662,4 +703,74 @@ func TestChangesOfNotesAreFoundAndTold(t *testing.T) {
 			w.Errorf("told %q", got)
 		}
 	})
+}
+
+// Whatever is done to a tab, in whatever order: each change that is taken makes
+// the next version, none is lost or changed afterwards, and one that is refused
+// leaves no trace.
+func TestTheHistoryOfATabIsOneLine(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		rapid.Check(w.TB.(rapid.TB), func(t *rapid.T) {
+			history := []string{rapid.StringOf(rapid.RuneFrom([]rune("ab\n😀"))).Draw(t, "text")}
+			n := w.made(history[0])
+			for range rapid.IntRange(1, 6).Draw(t, "changes") {
+				current := history[len(history)-1]
+				a := map[string]any{"note_id": n.ID, "tab_id": n.Tabs[0].ID}
+				piece := rapid.StringOfN(rapid.RuneFrom([]rune("ab\n😀")), 1, 3, -1).Draw(t, "piece")
+				tool, next, taken := "", "", true
+				switch rapid.IntRange(0, 3).Draw(t, "tool") {
+				case 0:
+					tool, next = "replace_note_tab", piece
+					a["markdown"] = piece
+				case 1:
+					tool, next = "append_note_tab", current+piece
+					if current != "" && !strings.HasSuffix(current, "\n") {
+						next = current + "\n" + piece
+					}
+					a["markdown"] = piece
+				case 2:
+					tool, next = "edit_note_tab", strings.Replace(current, piece, "ab", 1)
+					a["edits"], taken = edits(piece, "ab"), places(current, piece) == 1
+				case 3:
+					version := rapid.IntRange(1, len(history)).Draw(t, "version")
+					tool, next = "restore_note_version", history[version-1]
+					a["version"] = version
+				}
+				if tool != "append_note_tab" {
+					expected := rapid.IntRange(max(1, len(history)-1), len(history)+1).Draw(t, "expected")
+					a["expected_version"], taken = expected, taken && expected == len(history)
+				}
+				_, err := w.call(editor, tool, arguments(a))
+				if taken != (err == nil) {
+					t.Fatalf("%s %v on %q at version %d: %v, want it taken: %v", tool, a, current, len(history), err, taken)
+				}
+				if taken {
+					history = append(history, next)
+				}
+			}
+			list := ask[tabVersionList](w, reader, "list_note_versions", object(map[string]any{"note_id": n.ID, "tab_id": n.Tabs[0].ID}))
+			if len(list.Items) != len(history) {
+				t.Fatalf("%d versions are kept of %q", len(list.Items), history)
+			}
+			for i, want := range history {
+				v := ask[versionText](w, reader, "read_note_version", object(map[string]any{"note_id": n.ID, "tab_id": n.Tabs[0].ID, "version": i + 1}))
+				if *v.Text != want {
+					t.Fatalf("version %d is %q, want %q of %q", i+1, *v.Text, want, history)
+				}
+			}
+			if got := w.text(n, 0); got != history[len(history)-1] {
+				t.Fatalf("the text is %q after %q", got, history)
+			}
+		})
+	})
+}
+
+// places counts where the piece stands in the text, also where it overlaps itself.
+func places(text, piece string) (n int) {
+	for i := range text {
+		if strings.HasPrefix(text[i:], piece) {
+			n++
+		}
+	}
+	return n
 }
