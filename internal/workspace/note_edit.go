@@ -160,7 +160,7 @@ func (s *Notes) change(ctx context.Context, tx access.Tx, p access.Permit, tabID
 	if err := s.index.IndexTab(ctx, tx, n.WorkspaceID, n.ID, t.ID); err != nil {
 		return NoteTab{}, err
 	}
-	event := map[string]any{"title": n.Title, "tab_id": t.ID, "tab_version": t.Version}
+	event := map[string]any{"tab_id": t.ID, "tab_version": t.Version}
 	for key, value := range data {
 		event[key] = value
 	}
@@ -199,6 +199,8 @@ func (s *Notes) refuseArchived(p access.Permit, n Note) error {
 	return access.Refuse(access.Conflict, "This note is in the archive. Restore it first.")
 }
 
+// record says what happened. Data never holds words of the note: whoever may see
+// the event's project need not be on the note's list of people.
 func (s *Notes) record(ctx context.Context, tx access.Tx, p access.Permit, event string, n Note, data map[string]any) error {
 	return s.events.Record(ctx, tx, p.Principal(), Event{
 		WorkspaceID: n.WorkspaceID, ProjectID: n.ProjectID, Type: event,

@@ -51,7 +51,7 @@ func (s *Notes) Create(ctx context.Context, tx access.Tx, p access.Permit, title
 		return NoteOutline{}, err
 	}
 	key := NoteKey{n.WorkspaceID, n.ProjectID, n.ID}
-	return s.filed(ctx, tx, p, key, "note.created", map[string]any{"title": n.Title})
+	return s.filed(ctx, tx, p, key, "note.created", nil)
 }
 
 // AddTab adds a tab behind the others. Expected is the note's version.
@@ -233,7 +233,7 @@ func (s *Notes) Move(ctx context.Context, tx access.Tx, p, to access.Permit, exp
 	}
 	// Whoever sees only the old project learns that the note left, not where to.
 	from.Version = moved.Version
-	return moved, s.record(ctx, tx, p, "note.left", from, map[string]any{"title": from.Title})
+	return moved, s.record(ctx, tx, p, "note.left", from, nil)
 }
 
 // Archive puts the note into the archive: it can be read there, but not changed
@@ -293,7 +293,7 @@ func (s *Notes) Delete(ctx context.Context, tx access.Tx, p access.Permit, expec
 	if err := s.index.IndexNote(ctx, tx, n.WorkspaceID, n.ID); err != nil {
 		return err
 	}
-	return s.record(ctx, tx, p, "note.deleted", n, map[string]any{"title": n.Title})
+	return s.record(ctx, tx, p, "note.deleted", n, nil)
 }
 
 func (s *Notes) forPeople(p access.Permit) error {
@@ -330,10 +330,6 @@ func (s *Notes) save(ctx context.Context, tx access.Tx, p access.Permit, n Note,
 	if !ok {
 		return NoteOutline{}, refuseStale("note", was, was+1, "")
 	}
-	if data == nil {
-		data = map[string]any{}
-	}
-	data["title"] = n.Title
 	return s.filed(ctx, tx, p, NoteKey{n.WorkspaceID, n.ProjectID, n.ID}, event, data)
 }
 
