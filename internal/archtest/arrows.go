@@ -26,10 +26,12 @@ var rooms = map[string][]string{
 	"internal/storage/storagetest": {"internal/storage"},
 
 	"internal/probe": {"internal/guard"},
+	"internal/demo":  {"internal/probe"},
 	"internal/app": {"internal/config", "internal/web", "internal/api", "internal/mcp", "internal/tool", "internal/oauth",
 		"internal/storage", "internal/workspace", "internal/access", "internal/guard"},
-	"internal/testkit": {"internal/app", "internal/config", "internal/storage", "internal/workspace", "internal/access", "internal/guard"},
-	"cmd/osfoundry":    {"internal/app", "internal/config", "internal/probe"},
+	"internal/testkit": {"internal/app", "internal/config", "internal/probe", "internal/storage", "internal/storage/storagetest",
+		"internal/workspace", "internal/access", "internal/guard"},
+	"cmd/osfoundry": {"internal/app", "internal/config", "internal/demo", "internal/probe", "internal/storage"},
 }
 
 // inTests is what the tests of every room may import besides its own row.

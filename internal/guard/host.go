@@ -110,6 +110,16 @@ func defaultPort(scheme string) string {
 // Canonical is the first public origin, the OAuth issuer: no path, no slash.
 func (s *Site) Canonical() string { return s.canonical }
 
+// Public reports whether the origin, in any spelling, is one of the public ones,
+// and how it is written.
+func (s *Site) Public(origin string) (canonical string, ok bool) {
+	written, u, err := parseOrigin(origin)
+	if err != nil {
+		return "", false
+	}
+	return written, s.public[u.Host] == written
+}
+
 // Secure reports whether the canonical public origin is https.
 func (s *Site) Secure() bool { return strings.HasPrefix(s.canonical, "https:") }
 
