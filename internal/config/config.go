@@ -19,7 +19,7 @@ type Config struct {
 	Listen    string   `default:"127.0.0.1:8787" help:"Address and port to listen on. Port 0 takes a free one."`
 	PublicURL []string `name:"public-url" placeholder:"URL" help:"Address that people and assistants type, such as https://osfoundry.example. Repeat it for several; the first is the main one. Default: http:// and --listen."`
 
-	Data     string `default:"./data" placeholder:"DIR" help:"Folder of the SQLite database, which is DIR/osfoundry.db. Not used with --database."`
+	Data     string `default:"./data" placeholder:"DIR" help:"Folder of the SQLite database, which is DIR/osfoundry.db. Default: ./data. Not used with --database."`
 	Database string `placeholder:"URL" help:"PostgreSQL database instead of SQLite: postgres://user:password@host:5432/name. Several servers may share it."`
 
 	AllowedHosts   []string       `placeholder:"HOST" help:"Further values of the Host header to serve, such as the name a health check uses."`
@@ -42,7 +42,6 @@ type Config struct {
 	OpenaiStatusOK   bool          `name:"openai-status-ok" help:"Answer ChatGPT's calls without a token with HTTP 200 instead of 401; the challenge in the result stays."`
 	SessionIdle      time.Duration `default:"24h" help:"How long a person stays signed in without doing anything."`
 	SessionLife      time.Duration `default:"720h" help:"How long a person who asked for it stays signed in: 30 days."`
-	IdempotencyKept  time.Duration `default:"48h" help:"How long the answer under an idempotency key is kept; at least 24h."`
 	ShutdownPatience time.Duration `default:"15s" help:"How long requests in hand may take once the server is told to stop."`
 	LogLevel         string        `enum:"debug,info,warn,error" default:"info" help:"What is logged, to standard error."`
 	LogFormat        string        `enum:"text,json" default:"text" help:"How it is logged."`
@@ -67,7 +66,6 @@ func (c *Config) Complete() error {
 		{"--access-token-life", c.AccessTokenLife, 10 * time.Minute},
 		{"--refresh-token-life", c.RefreshTokenLife, c.AccessTokenLife},
 		{"--connection-life", c.ConnectionLife, c.RefreshTokenLife},
-		{"--idempotency-kept", c.IdempotencyKept, 24 * time.Hour},
 		{"--session-idle", c.SessionIdle, 5 * time.Minute},
 		{"--session-life", c.SessionLife, c.SessionIdle},
 	} {
