@@ -11,8 +11,9 @@ import (
 	"github.com/osfoundry/osfoundry/internal/storage/storagetest"
 )
 
-// BenchmarkWrite measures durable writes of one and of sixteen writers. The target
-// in SQLite is at least five times as many with sixteen, because they share a sync.
+// BenchmarkWrite measures durable writes of one and of sixteen writers. Where a sync
+// costs milliseconds, sixteen writers of SQLite must get at least five times as far
+// as one, because they share it.
 func BenchmarkWrite(b *testing.B) {
 	for _, open := range []struct {
 		name string
