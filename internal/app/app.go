@@ -19,7 +19,10 @@ import (
 type Options struct {
 	Now     func() time.Time // the clock; nil is time.Now
 	Version string           // of the program, as assistants see it
-	Tune    func(*Parts)     // for tests: changes the parts before they are wired
+	// Database is where the data lies, for tests; zero is what the settings say.
+	Database storage.Options
+	// Tune changes the parts before they are wired, for tests.
+	Tune func(*Parts)
 }
 
 // App is a running osFoundry.
@@ -72,7 +75,10 @@ func New(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ *
 			err = errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
 		}
 	}()
-	a.db, err = storage.Open(ctx, storage.Options{Path: c.SQLitePath(), DatabaseURL: c.Database})
+	if o.Database == (storage.Options{}) {
+		o.Database = storage.Options{Path: c.SQLitePath(), DatabaseURL: c.Database}
+	}
+	a.db, err = storage.Open(ctx, o.Database)
 	if err != nil {
 		return nil, err
 	}

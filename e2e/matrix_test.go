@@ -1,0 +1,329 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/osfoundry/osfoundry/internal/access"
+	"github.com/osfoundry/osfoundry/internal/probe"
+	"github.com/osfoundry/osfoundry/internal/testkit"
+)
+
+// The matrix: every tool, in every state of the world, in every protocol version,
+// has exactly one answer. What is expected is worked out by expect, a second
+// telling of product.md §3 that shares no code with the check.
+
+// state is one state of the world that a call meets.
+type state struct {
+	name string
+	// token
+	noToken, expired bool
+	scopes           []string
+	// connection and approver
+	status    string // "" is active
+	role      string // "" is editor; none is no member
+	offPrives bool   // taken off the private project
+	// the thing
+	foreign, absent bool // IDs of another workspace, or of nothing
+	notGranted      bool
+	moved           bool
+	acl             string // "", none, view, edit: what the approver has on the note's list
+	localOnly       bool
+}
+
+var (
+	readScope  = []string{"osfoundry:read"}
+	writeScope = []string{"osfoundry:read", "osfoundry:write"}
+	runScope   = []string{"osfoundry:read", "osfoundry:run"}
+	allScopes  = []string{"osfoundry:read", "osfoundry:write", "osfoundry:run"}
+)
+
+var states = []state{
+	{name: "all is well", scopes: allScopes},
+	{name: "no token", scopes: allScopes, noToken: true},
+	{name: "token expired", scopes: allScopes, expired: true},
+	{name: "read alone", scopes: readScope},
+	{name: "read and write", scopes: writeScope},
+	{name: "read and run", scopes: runScope},
+	{name: "paused", scopes: allScopes, status: "paused"},
+	{name: "revoked", scopes: allScopes, status: "revoked"},
+	{name: "foreign", scopes: allScopes, foreign: true},
+	{name: "absent", scopes: allScopes, absent: true},
+	{name: "not granted", scopes: allScopes, notGranted: true},
+	{name: "moved away", scopes: allScopes, moved: true},
+	{name: "list without the approver", scopes: allScopes, acl: "none"},
+	{name: "list with view", scopes: allScopes, acl: "view"},
+	{name: "list with edit", scopes: allScopes, acl: "edit"},
+	{name: "local-only", scopes: allScopes, localOnly: true},
+	{name: "approver demoted", scopes: allScopes, role: "viewer"},
+	{name: "approver removed", scopes: allScopes, role: "none"},
+	{name: "approver off the private project", scopes: allScopes, offPrives: true},
+	// two reasons at once: the earlier one answers
+	{name: "revoked and foreign", scopes: allScopes, status: "revoked", foreign: true},
+	{name: "paused without scope", scopes: readScope, status: "paused"},
+	{name: "demoted and not granted", scopes: allScopes, role: "viewer", notGranted: true},
+	{name: "demoted and absent", scopes: allScopes, role: "viewer", absent: true},
+	{name: "not granted and local-only", scopes: allScopes, notGranted: true, localOnly: true},
+	{name: "local-only and listed without", scopes: allScopes, localOnly: true, acl: "none"},
+}
+
+// about is what a tool's call names.
+type about int
+
+const (
+	aboutConnection about = iota
+	aboutProject
+	aboutNote
+)
+
+// row says how a tool is called and what it needs.
+type row struct {
+	about about
+	write bool
+	args  func(w *world) testkit.Object
+}
+
+// world is the house of one state.
+type world struct {
+	project, other string
+	note           testkit.Made
+	keys           int
+}
+
+// key is a fresh idempotency key.
+func (w *world) key() string { w.keys++; return fmt.Sprintf("matrix-key-%06d", w.keys) }
+
+func (w *world) tab() string { return w.note.Tabs[0].ID }
+
+// rows has every tool; one without a row fails the test.
+var rows = map[string]row{
+	"list_granted_resources": {aboutConnection, false, func(w *world) testkit.Object { return testkit.Object{} }},
+	"list_project_resources": {aboutProject, false, func(w *world) testkit.Object { return testkit.Object{"project_id": w.project} }},
+	"list_project_members":   {aboutProject, false, func(w *world) testkit.Object { return testkit.Object{"project_id": w.project} }},
+	"list_resource_changes":  {aboutProject, false, func(w *world) testkit.Object { return testkit.Object{"project_id": w.project} }},
+	"search": {aboutProject, false, func(w *world) testkit.Object {
+		return testkit.Object{"query": "thought", "project_ids": []string{w.project}}
+	}},
+	"fetch":              {aboutNote, false, func(w *world) testkit.Object { return testkit.Object{"id": w.note.ID} }},
+	"read_note":          {aboutNote, false, func(w *world) testkit.Object { return testkit.Object{"note_id": w.note.ID} }},
+	"read_note_tab":      {aboutNote, false, func(w *world) testkit.Object { return testkit.Object{"note_id": w.note.ID, "tab_id": w.tab()} }},
+	"list_note_versions": {aboutNote, false, func(w *world) testkit.Object { return testkit.Object{"note_id": w.note.ID, "tab_id": w.tab()} }},
+	"read_note_version": {aboutNote, false, func(w *world) testkit.Object {
+		return testkit.Object{"note_id": w.note.ID, "tab_id": w.tab(), "version": 1}
+	}},
+	"create_note": {aboutProject, true, func(w *world) testkit.Object {
+		return testkit.Object{"project_id": w.project, "title": "New", "tabs": []testkit.Object{{"title": "T", "markdown": "text"}}, "idempotency_key": w.key()}
+	}},
+	"append_note_tab": {aboutNote, true, func(w *world) testkit.Object {
+		return testkit.Object{"note_id": w.note.ID, "tab_id": w.tab(), "markdown": "more", "idempotency_key": w.key()}
+	}},
+	"add_note_tab":         {aboutNote, true, onVersion(testkit.Object{"title": "Tab", "markdown": "text"})},
+	"rename_note":          {aboutNote, true, onVersion(testkit.Object{"title": "Renamed"})},
+	"archive_note":         {aboutNote, true, onVersion(nil)},
+	"edit_note_tab":        {aboutNote, true, onTab(testkit.Object{"edits": []testkit.Object{{"find": "First", "replace": "Second"}}})},
+	"replace_note_tab":     {aboutNote, true, onTab(testkit.Object{"markdown": "all new"})},
+	"restore_note_version": {aboutNote, true, onTab(testkit.Object{"version": 1})},
+	"move_note": {aboutNote, true, func(w *world) testkit.Object {
+		o := onVersion(nil)(w)
+		o["project_id"] = w.other
+		return o
+	}},
+}
+
+// onVersion and onTab make arguments for a call on version 1.
+func onVersion(more testkit.Object) func(*world) testkit.Object {
+	return func(w *world) testkit.Object {
+		o := testkit.Object{"note_id": w.note.ID, "expected_version": 1, "idempotency_key": w.key()}
+		for name, value := range more {
+			o[name] = value
+		}
+		return o
+	}
+}
+
+func onTab(more testkit.Object) func(*world) testkit.Object {
+	return func(w *world) testkit.Object {
+		o := onVersion(more)(w)
+		o["tab_id"] = w.tab()
+		return o
+	}
+}
+
+// expect is the one answer, as "status code": product.md §3, told again.
+func expect(s state, r row) string {
+	on := r.about != aboutConnection
+	note := r.about == aboutNote
+	switch {
+	case s.noToken, s.expired:
+		return "401 invalid_token"
+	case r.write && !slices.Contains(s.scopes, "osfoundry:write"):
+		return "403 insufficient_scope"
+	case s.status != "":
+		return "200 connection_" + s.status
+	case on && (s.foreign || s.absent):
+		return "200 not_found"
+	case s.role != "", on && s.offPrives:
+		return "200 approver_lost_access"
+	case on && s.notGranted, note && s.moved:
+		return "200 not_in_project"
+	case note && s.localOnly:
+		return "200 local_only"
+	case note && (s.acl == "none" || s.acl == "view"):
+		return "200 acl_denied"
+	}
+	return "200"
+}
+
+func TestEveryToolInEveryStateHasOneAnswer(t *testing.T) {
+	testkit.Each(t, func(t *testing.T, h *testkit.House) {
+		approver := h.Invite("ben@example.com", "editor")
+		outsider := foreignNote(h)
+		full, _ := approver.Connect(probe.Version20251125)
+		names, err := full.Tools(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		checked := 0
+		for _, s := range states {
+			for _, version := range probe.Versions {
+				checked += meet(t, h, approver, outsider, s, version, names)
+			}
+			if s.role != "" { // back for the next state
+				h.Owner.Do("DELETE", "/workspaces/"+h.Workspace+"/members/"+approver.ID, nil)
+				h.Owner.Must("POST", "/workspaces/"+h.Workspace+"/members", testkit.Object{"email": approver.Email, "name": "Ben", "role": "editor"}, nil)
+			}
+		}
+		if want := len(states) * len(probe.Versions) * len(rows); checked != want {
+			t.Errorf("checked %d cells, want %d", checked, want)
+		}
+	})
+}
+
+// foreignNote is a note of another workspace of the owner.
+func foreignNote(h *testkit.House) world {
+	var team, project, note testkit.Made
+	h.Owner.Must("POST", "/workspaces", testkit.Object{"name": "Globex"}, &team)
+	h.Owner.Must("POST", "/workspaces/"+team.ID+"/projects", testkit.Object{"name": "Gamma"}, &project)
+	h.Owner.Must("POST", "/projects/"+project.ID+"/notes",
+		testkit.Object{"title": "Theirs", "tabs": []testkit.Object{{"title": "Text", "markdown": "First thought."}}}, &note)
+	return world{project: project.ID, note: note}
+}
+
+// meet builds the state around a new connection and makes one call of each tool.
+func meet(t *testing.T, h *testkit.House, approver *testkit.Person, outsider world, s state, version string, names []string) int {
+	t.Helper()
+	project, elsewhere := h.Owner.Project("Alpha", true), h.Owner.Project("Beta", false)
+	other := h.Owner.Project("Target", false)
+	h.Owner.Must("PUT", "/projects/"+project+"/members/"+approver.ID, testkit.Object{}, nil)
+	session, connection := approver.Connect(version, s.scopes...)
+	h.Owner.AddConnection(other, connection)
+	if !s.notGranted {
+		h.Owner.AddConnection(project, connection)
+	}
+	worlds := map[string]*world{}
+	for name, r := range rows {
+		worlds[name] = &world{project: project, other: other, note: h.Owner.Note(project, "Plan", "First thought.\n")}
+		prepare(h, s, r, worlds[name], elsewhere, approver, outsider)
+	}
+	if s.offPrives {
+		h.Owner.Must("DELETE", "/projects/"+project+"/members/"+approver.ID, nil, nil)
+	}
+	switch s.role {
+	case "viewer":
+		h.Owner.Must("PATCH", "/workspaces/"+h.Workspace+"/members/"+approver.ID, testkit.Object{"role": "viewer"}, nil)
+	case "none":
+		h.Owner.Must("DELETE", "/workspaces/"+h.Workspace+"/members/"+approver.ID, nil, nil)
+	}
+	if s.status != "" {
+		h.Owner.Must("PATCH", "/connections/"+connection, testkit.Object{"status": s.status}, nil)
+	}
+	if s.expired {
+		h.Pass(time.Hour + time.Second)
+		h.Owner.SignIn()
+	}
+	if s.noToken {
+		session.Grant.AccessToken = ""
+	}
+	for _, name := range names {
+		r, ok := rows[name]
+		if !ok {
+			t.Fatalf("the tool %s has no row in the matrix", name)
+		}
+		judge(t, session, s, version, name, r, worlds[name])
+	}
+	if s.role != "" {
+		h.Owner.Do("POST", "/workspaces/"+h.Workspace+"/members", testkit.Object{"email": approver.Email, "name": "Ben", "role": "editor"})
+		h.Owner.Do("PATCH", "/workspaces/"+h.Workspace+"/members/"+approver.ID, testkit.Object{"role": "editor"})
+	}
+	return len(names)
+}
+
+// prepare puts the thing that the tool will name into the state.
+func prepare(h *testkit.House, s state, r row, w *world, elsewhere string, approver *testkit.Person, outsider world) {
+	note := "/notes/" + w.note.ID
+	if r.about == aboutNote {
+		if s.localOnly {
+			h.Owner.Must("PATCH", note, testkit.Object{"local_only": true}, nil)
+		}
+		switch s.acl {
+		case "none":
+			h.Owner.Must("PUT", note+"/acl", testkit.Object{"users": []testkit.Object{{"id": h.Owner.ID, "right": "edit"}}}, nil)
+		case "view", "edit":
+			h.Owner.Must("PUT", note+"/acl", testkit.Object{"users": []testkit.Object{{"id": approver.ID, "right": s.acl}}}, nil)
+		}
+		if s.moved {
+			h.Owner.Must("PATCH", note, testkit.Object{"project_id": elsewhere, "expected_version": 1}, nil)
+		}
+	}
+	switch {
+	case s.foreign:
+		w.project, w.note = outsider.project, outsider.note
+	case s.absent:
+		w.project, w.note.ID = absentID, absentID
+	}
+}
+
+// absentID looks like an ID of ours and is none.
+const absentID = "01890000-0000-7000-8000-000000000000"
+
+func judge(t *testing.T, session *probe.Session, s state, version, name string, r row, w *world) {
+	t.Helper()
+	arguments := r.args(w)
+	got := testkit.Call(t, session, name, arguments)
+	answer := fmt.Sprint(got.Status)
+	if got.Code != "" {
+		answer += " " + got.Code
+	}
+	if want := expect(s, r); answer != want {
+		t.Errorf("%s, %s, %s %v: got %s (%s), want %s", s.name, version, name, arguments, answer, got.Text, want)
+	}
+	if got.Status == 403 {
+		union, _ := access.ParseScopes(got.Challenge.Scope)
+		if !union.Has(access.ScopeRead | access.ScopeWrite) {
+			t.Errorf("%s, %s, %s: the challenge asks for %q, want the union of granted and needed", s.name, version, name, got.Challenge.Scope)
+		}
+	}
+}
+
+func TestAForeignIDIsAnsweredLikeOneThatNeverWas(t *testing.T) {
+	testkit.Each(t, func(t *testing.T, h *testkit.House) {
+		project := h.Owner.Project("Alpha", false)
+		session, connection := h.Owner.Connect(probe.Version20251125)
+		h.Owner.AddConnection(project, connection)
+		outsider := foreignNote(h)
+		for name, r := range rows {
+			if r.about == aboutConnection {
+				continue
+			}
+			foreign := world{project: outsider.project, other: project, note: outsider.note}
+			absent := world{project: absentID, other: project, note: testkit.Made{ID: absentID, Tabs: outsider.note.Tabs}}
+			a, b := testkit.Call(t, session, name, r.args(&foreign)), testkit.Call(t, session, name, r.args(&absent))
+			if a.Status != b.Status || !bytes.Equal(a.Structured, b.Structured) || a.Text != b.Text {
+				t.Errorf("%s: a foreign ID got %d %s, an absent one %d %s", name, a.Status, a.Structured, b.Status, b.Structured)
+			}
+		}
+	})
+}
