@@ -123,11 +123,3 @@ func (e Exchange) refusal() error {
 	refused.Status = e.Status
 	return refused
 }
-
-// redeem turns the code into tokens (RFC 6749 §4.1.3, RFC 7636 §4.5).
-func (h *Host) redeem(ctx context.Context, endpoint string, q request, code string) (Grant, error) {
-	return h.token(ctx, "token", endpoint, url.Values{
-		"grant_type": {"authorization_code"}, "code": {code}, "client_id": {q.clientID},
-		"redirect_uri": {q.redirectURI}, "code_verifier": {q.verifier}, "resource": {q.resource},
-	})
-}

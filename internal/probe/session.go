@@ -75,14 +75,33 @@ func Connect(ctx context.Context, endpoint string, o Options) (s *Session, err e
 }
 
 // Authorize asks the person again and takes new tokens.
-func (s *Session) Authorize(ctx context.Context, o Options) (err error) {
+func (s *Session) Authorize(ctx context.Context, o Options) error {
+	code, err := s.Ask(ctx, o)
+	if err != nil {
+		return err
+	}
+	s.Grant, err = s.Redeem(ctx, code)
+	return err
+}
+
+// Code is an authorization code with what belongs to it at the token endpoint.
+type Code struct {
+	Value       string
+	Verifier    string // RFC 7636 §4.1
+	RedirectURI string
+	Resource    string
+}
+
+// Ask sends the person through sign-in and consent and returns the code that the
+// client's callback would get.
+func (s *Session) Ask(ctx context.Context, o Options) (c Code, err error) {
 	if o.RedirectURI == "" {
 		o.RedirectURI = "http://127.0.0.1:53682/callback"
 	}
 	browser := o.Browser
 	if browser == nil {
 		if browser, err = NewBrowser(); err != nil {
-			return err
+			return c, err
 		}
 		defer browser.Close()
 	}
@@ -93,18 +112,29 @@ func (s *Session) Authorize(ctx context.Context, o Options) (err error) {
 	}
 	address, err := q.address(s.Discovery.Server.AuthorizationEndpoint, scopes)
 	if err != nil {
-		return err
+		return c, err
 	}
 	callback, err := browser.Authorize(ctx, address, o.Person)
 	if err != nil {
-		return fmt.Errorf("sign-in and consent: %w", err)
+		return c, fmt.Errorf("sign-in and consent: %w", err)
 	}
-	code, err := q.code(callback, s.Discovery.Server)
-	if err != nil {
-		return err
+	c = Code{Verifier: q.verifier, RedirectURI: o.RedirectURI, Resource: q.resource}
+	c.Value, err = q.code(callback, s.Discovery.Server)
+	return c, err
+}
+
+// Redeem turns a code into tokens (RFC 6749 §4.1.3, RFC 7636 §4.5). A refusal is
+// an *OAuthError.
+func (s *Session) Redeem(ctx context.Context, c Code) (Grant, error) {
+	return s.token(ctx, "token", s.Discovery.Server.TokenEndpoint, c.Form(s.ClientID))
+}
+
+// Form is the request to the token endpoint.
+func (c Code) Form(clientID string) url.Values {
+	return url.Values{
+		"grant_type": {"authorization_code"}, "code": {c.Value}, "client_id": {clientID},
+		"redirect_uri": {c.RedirectURI}, "code_verifier": {c.Verifier}, "resource": {c.Resource},
 	}
-	s.Grant, err = s.redeem(ctx, s.Discovery.Server.TokenEndpoint, q, code)
-	return err
 }
 
 // Refresh takes new tokens for the refresh token (RFC 6749 §6). A refusal is an
