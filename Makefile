@@ -73,7 +73,7 @@ bench: build ## calls per second beside reference servers, in one run
 .PHONY: soak
 soak: build ## the long runs: crashes, races and interleavings by the thousand
 	@scripts/need.sh go postgres
-	OSFOUNDRY_SOAK=1 go test -count=1 -p 1 -timeout 120m ./e2e/...
+	OSFOUNDRY_ROUNDS=200 OSFOUNDRY_KILLS=300 go test -count=1 -p 1 -timeout 120m -v ./e2e/...
 
 .PHONY: clean
 clean: ## remove what was built and installed here; never ./data

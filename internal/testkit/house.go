@@ -58,10 +58,26 @@ func Open(t testing.TB, o storage.Options) *House {
 			t.Errorf("take the house down: %v", err)
 		}
 	})
-	h.Base = a.URL()
-	setup, err := url.Parse(a.SetupURL())
+	h.settle(a.URL(), a.SetupURL())
+	return h
+}
+
+// At is the house of a server that runs already, whose clock is the real one. The
+// setup address makes its owner.
+func At(t testing.TB, base, setupURL string, o storage.Options) *House {
+	t.Helper()
+	h := &House{TB: t, Options: o, now: time.Now()}
+	h.settle(base, setupURL)
+	return h
+}
+
+// settle makes the owner and the workspace.
+func (h *House) settle(base, setupURL string) {
+	h.Helper()
+	h.Base = base
+	setup, err := url.Parse(setupURL)
 	if err != nil {
-		t.Fatal(err)
+		h.Fatal(err)
 	}
 	h.Owner = h.visitor("owner@example.com")
 	var me struct {
@@ -72,7 +88,6 @@ func Open(t testing.TB, o storage.Options) *House {
 		"secret": setup.Query().Get("secret"), "name": "Olive Owner", "email": h.Owner.Email, "password": Password, "workspace": "Atlas Foods",
 	}, &me)
 	h.Owner.ID, h.Workspace = me.ID, me.Workspaces[0].ID
-	return h
 }
 
 // Now is the house's clock.
