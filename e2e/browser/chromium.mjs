@@ -80,15 +80,18 @@ export async function inspect(who, name) {
   assert.equal(await overflow(page), 0, `${name}: scrolls sideways at 320 px`);
   if (shots) await page.screenshot({ path: path.join(shots, `${name}-320.png`), fullPage: true });
   await page.setViewportSize({ width: 390, height: 844 });
-  await devtools.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } });
+  await largeText(page, '200%');
   assert.equal(await overflow(page), 0, `${name}: scrolls sideways with text of 200 %`);
   if (shots) await page.screenshot({ path: path.join(shots, `${name}-large-text.png`), fullPage: true });
-  await devtools.send('Page.setFontSizes', { fontSizes: { standard: 16, fixed: 13 } });
+  await largeText(page, '');
   await page.setViewportSize(before);
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
   assert.deepEqual(who.faults, [], `${name}: console, policy or network`);
   assert.equal(await page.locator('script').count(), 0, `${name}: has a script`);
 }
+
+// All lengths are in rem, so this is what a person's own text size does.
+const largeText = (page, size) => page.evaluate(size => { document.documentElement.style.fontSize = size; }, size);
 
 const overflow = page => page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth));
 

@@ -33,14 +33,14 @@ type fieldMistake struct {
 type form struct {
 	texts    *catalogue
 	values   func(name string) string
-	faults   map[string]string // by field: the rule it breaks, as a predicate
+	faults   map[string]template.HTML // by field, as a sentence
 	lead     template.HTML
 	mistakes mistakes
 }
 
 // newForm makes a form of what was posted, or of the query on the first visit.
 func newForm(c *catalogue, values func(name string) string) *form {
-	return &form{texts: c, values: values, faults: map[string]string{}}
+	return &form{texts: c, values: values, faults: map[string]template.HTML{}}
 }
 
 // refuse takes over the faults of fields that err carries.
@@ -54,7 +54,7 @@ func (f *form) refuse(err error) {
 	for _, fault := range faults {
 		name := strings.TrimPrefix(fault.Pointer, "/")
 		if f.faults[name] == "" {
-			f.faults[name] = fault.Message
+			f.faults[name] = f.texts.say("mistake.rule", "field", f.label(name), "rule", fault.Message)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (f *form) refuse(err error) {
 func (f *form) require(names ...string) (ok bool) {
 	for _, name := range names {
 		if strings.TrimSpace(f.values(name)) == "" {
-			f.faults[name] = ""
+			f.faults[name] = f.texts.say("mistake.required", "field", f.label(name))
 			f.lead = f.texts.say("mistakes.title")
 		}
 	}
@@ -73,24 +73,20 @@ func (f *form) require(names ...string) (ok bool) {
 // input is the field of this name. Label and help are the texts field.NAME and
 // field.NAME.help; the latter is left out if help is false.
 func (f *form) input(name, kind, autocomplete string, most int, help bool) field {
-	in := field{Name: name, Type: kind, Autocomplete: autocomplete, Max: most, Label: f.texts.say("field." + name)}
+	in := field{Name: name, Type: kind, Autocomplete: autocomplete, Max: most, Label: f.label(name), Error: f.faults[name]}
 	if kind != "password" {
 		in.Value = f.values(name)
 	}
 	if help {
 		in.Help = f.texts.say("field." + name + ".help")
 	}
-	fault, wrong := f.faults[name]
-	if !wrong {
-		return in
+	if in.Error != "" {
+		f.mistakes.Fields = append(f.mistakes.Fields, fieldMistake{name, in.Error})
 	}
-	in.Error = f.texts.say("mistake.required", "field", in.Label)
-	if fault != "" {
-		in.Error = f.texts.say("mistake.rule", "field", in.Label, "rule", fault)
-	}
-	f.mistakes.Fields = append(f.mistakes.Fields, fieldMistake{name, in.Error})
 	return in
 }
+
+func (f *form) label(name string) template.HTML { return f.texts.say("field." + name) }
 
 // summary is what stands above the form. Ask for it after all fields.
 func (f *form) summary() mistakes {

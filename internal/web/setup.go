@@ -87,8 +87,7 @@ func (s *Site) refuseSetup(w http.ResponseWriter, r *http.Request, f *form, err 
 	e, _ := errors.AsType[*access.Error](err)
 	switch access.CodeOf(err) {
 	case access.Forbidden:
-		f.refuse(err)
-		f.lead = f.texts.say("setup.secret.wrong")
+		f.lead, f.faults["secret"] = f.texts.say("mistakes.title"), f.texts.say("setup.secret.wrong")
 		s.showSetup(w, r, http.StatusForbidden, f)
 	case access.RateLimited:
 		setRetryAfter(w.Header(), e)
