@@ -219,7 +219,7 @@ func TestHeadingsOfHostileTextsAreFoundInTime(t *testing.T) {
 	for name, text := range texts {
 		begun := time.Now()
 		headingsOf(text)
-		if took := time.Since(begun); took > 2*time.Second { // at most a tenth of that on an idle machine
+		if took := time.Since(begun); took > 30*time.Second { // 0.2 s on an idle machine; a reader whose time grows with the square took minutes
 			t.Errorf("%s: %v for the headings of 256 KiB", name, took)
 		}
 	}
