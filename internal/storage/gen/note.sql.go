@@ -322,7 +322,7 @@ LEFT JOIN users nu ON nu.id = n.updated_by
 LEFT JOIN connections nc ON nc.id = n.updated_via
 LEFT JOIN users tu ON tu.id = t.updated_by
 LEFT JOIN connections tc ON tc.id = t.updated_via
-WHERE n.id = $1 AND n.workspace_id = $2 AND n.project_id = $3
+WHERE n.id = CAST($1 AS TEXT) AND n.workspace_id = CAST($2 AS TEXT) AND n.project_id = CAST($3 AS TEXT)
 ORDER BY t.position
 `
 

@@ -13,7 +13,7 @@ LEFT JOIN users nu ON nu.id = n.updated_by
 LEFT JOIN connections nc ON nc.id = n.updated_via
 LEFT JOIN users tu ON tu.id = t.updated_by
 LEFT JOIN connections tc ON tc.id = t.updated_via
-WHERE n.id = sqlc.arg(note_id) AND n.workspace_id = sqlc.arg(workspace_id) AND n.project_id = sqlc.arg(project_id)
+WHERE n.id = CAST(sqlc.arg(note_id) AS TEXT) AND n.workspace_id = CAST(sqlc.arg(workspace_id) AS TEXT) AND n.project_id = CAST(sqlc.arg(project_id) AS TEXT)
 ORDER BY t.position;
 
 -- name: ProjectNotes :many
