@@ -3,6 +3,8 @@ package storage
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/osfoundry/osfoundry/internal/access"
@@ -21,7 +23,7 @@ const (
 )
 
 // AppendAudit is workspace.AuditStore.AppendAudit. An entry that is there already
-// is left as it is.
+// is left as it is. An allowed call is also a use of its connection, to the minute.
 func (Audit) AppendAudit(ctx context.Context, tx access.Tx, entries ...workspace.Entry) error {
 	q := on(tx)
 	for _, e := range entries {
@@ -37,6 +39,30 @@ func (Audit) AppendAudit(ctx context.Context, tx access.Tx, entries ...workspace
 			ID: e.ID, WorkspaceID: e.WorkspaceID, ProjectID: e.ProjectID, UserID: e.UserID, ConnectionID: e.ConnectionID,
 			Tool: e.Tool, Kind: string(e.Kind), ResourceID: e.ResourceID, Decision: decision, Code: string(e.Code),
 			Detail: detail, DurationUs: e.Duration.Microseconds(), CreatedAt: msOf(e.CreatedAt),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return stampUse(ctx, tx, entries)
+}
+
+// usedEvery is how exactly the last use of a connection is known.
+const usedEvery = time.Minute
+
+// stampUse notes when the connections of the entries were last used. They are
+// taken in one order, so that two batches cannot wait for each other.
+func stampUse(ctx context.Context, tx access.Tx, entries []workspace.Entry) error {
+	last := map[string]workspace.Entry{}
+	for _, e := range entries {
+		if e.ConnectionID != "" && e.Code == "" && e.CreatedAt.After(last[e.ConnectionID].CreatedAt) {
+			last[e.ConnectionID] = e
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(last)) {
+		e := last[id]
+		_, err := on(tx).UseConnection(ctx, gen.UseConnectionParams{
+			Now: msOf(e.CreatedAt), ID: id, WorkspaceID: e.WorkspaceID, Before: msOf(e.CreatedAt.Add(-usedEvery)),
 		})
 		if err != nil {
 			return err

@@ -49,3 +49,30 @@ func (q *Queries) AppendAudit(ctx context.Context, arg AppendAuditParams) error 
 	)
 	return err
 }
+
+const useConnection = `-- name: UseConnection :execrows
+
+UPDATE connections SET last_used_at = $1
+WHERE id = $2 AND workspace_id = $3 AND last_used_at < $4
+`
+
+type UseConnectionParams struct {
+	Now         int64
+	ID          string
+	WorkspaceID string
+	Before      int64
+}
+
+// an entry whose first try may have been written comes again
+func (q *Queries) UseConnection(ctx context.Context, arg UseConnectionParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, useConnection,
+		arg.Now,
+		arg.ID,
+		arg.WorkspaceID,
+		arg.Before,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
