@@ -264,6 +264,24 @@ func (s start) place(ctx context.Context, tx access.Tx, who access.Principal, t 
 	if err != nil {
 		return web.Place{}, err
 	}
-	l, err := s.parts.Connections.List(ctx, tx, permit, workspace.Page{Limit: connectionsShown})
-	return web.Place{Name: t.Name, Role: t.Role, Connections: l.Items}, err
+	newest, err := s.newest(ctx, tx, permit)
+	return web.Place{Name: t.Name, Role: t.Role, Connections: newest}, err
+}
+
+// newest lists the workspace's newest connections, newest first. The list of the
+// workspace begins with the oldest.
+func (s start) newest(ctx context.Context, tx access.Tx, permit access.Permit) (all []workspace.Connection, err error) {
+	page := workspace.Page{Limit: connectionsShown}
+	for {
+		l, err := s.parts.Connections.List(ctx, tx, permit, page)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, l.Items...)
+		all = all[max(0, len(all)-connectionsShown):]
+		if page.After = l.Next; page.After == "" {
+			slices.Reverse(all)
+			return all, nil
+		}
+	}
 }
