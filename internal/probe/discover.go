@@ -72,9 +72,13 @@ type Discovery struct {
 }
 
 // Discover meets the endpoint without a token and follows its 401 to the metadata
-// of the resource and of its authorization server.
+// of the resource and of its authorization server. An endpoint that lets anybody
+// initialize is asked by a call of a tool.
 func (h *Host) Discover(ctx context.Context, endpoint string) (d Discovery, err error) {
 	first, err := h.post(ctx, "initialize without a token", endpoint, "", initializeRequest)
+	if err == nil && first.Status == http.StatusOK {
+		first, err = h.post(ctx, "call without a token", endpoint, "", callRequest)
+	}
 	if err != nil {
 		return d, err
 	}

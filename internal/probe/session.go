@@ -23,7 +23,11 @@ const (
 // Versions are all of them, oldest first.
 var Versions = []string{Version20250326, Version20250618, Version20251125, Version20260728}
 
-const initializeRequest = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"osfoundry probe","version":"1"}}}`
+// What is sent before there is a token.
+const (
+	initializeRequest = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"osfoundry probe","version":"1"}}}`
+	callRequest       = `{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"list_granted_resources","arguments":{}}}`
+)
 
 // Options say how to connect.
 type Options struct {
