@@ -131,12 +131,21 @@ func (p *Person) AddConnection(project, connection string) {
 	p.Must("POST", "/projects/"+project+"/connections", Object{"connection_id": connection}, nil)
 }
 
-// Connect lets an assistant in, approved by the person for the house's workspace,
-// with these scopes ticked (nil: all). It returns the connection's ID with the
-// session.
+// Mounts are the paths at which a house answers MCP.
+var Mounts = []string{"/mcp", "/api/v1/external-mcp"}
+
+// Connect lets an assistant in at /mcp, approved by the person for the house's
+// workspace, with these scopes ticked (nil: all). It returns the connection's ID
+// with the session.
 func (p *Person) Connect(version string, scopes ...string) (*probe.Session, string) {
 	p.house.Helper()
-	s, err := probe.Connect(p.house.Context(), p.house.Base+"/mcp", probe.Options{
+	return p.ConnectAt(Mounts[0], version, scopes...)
+}
+
+// ConnectAt is Connect at this mount.
+func (p *Person) ConnectAt(mount, version string, scopes ...string) (*probe.Session, string) {
+	p.house.Helper()
+	s, err := probe.Connect(p.house.Context(), p.house.Base+mount, probe.Options{
 		Version: version, Person: probe.Person{Email: p.Email, Password: Password, Workspace: p.house.Workspace, Scopes: scopes},
 	})
 	if err != nil {
