@@ -197,7 +197,7 @@ func fill(ctx context.Context, world, product *sql.DB, tokens map[string]minted)
 // generator wants of an answer.
 
 // step copies the rows of one query on the world into one statement of the
-// product; $1 of the statement is the time.
+// product; $1 of the statement is the time, which not every table has.
 type step struct{ into, from, insert string }
 
 var steps = []step{
@@ -224,7 +224,7 @@ var steps = []step{
 	{"note_tabs", `SELECT 't' || n.ext_id, n.ext_id, LENGTH(n.body), n.body FROM notes n`,
 		`INSERT INTO note_tabs (id, note_id, title, position, version, chars, markdown, updated_at, updated_by, updated_via) VALUES ($2, $3, 'Text', 0, 1, $4, $5, $1, '', '')`},
 	{"resource_acl", `SELECT n.ext_id, 'u' || a.user_id FROM acl a JOIN notes n ON n.id = a.note_id`,
-		`INSERT INTO resource_acl (resource_id, user_id, access) VALUES ($2, $3, 'edit')`},
+		`INSERT INTO resource_acl (resource_id, user_id, access) SELECT $2, $3, 'edit' WHERE CAST($1 AS BIGINT) > 0`},
 }
 
 func (s step) copy(ctx context.Context, world *sql.DB, tx *sql.Tx, now int64) error {
