@@ -2,13 +2,16 @@ package e2e
 
 import (
 	"bytes"
+	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/osfoundry/osfoundry/internal/access"
 	"github.com/osfoundry/osfoundry/internal/probe"
+	"github.com/osfoundry/osfoundry/internal/storage/storagetest"
 	"github.com/osfoundry/osfoundry/internal/testkit"
 )
 
@@ -20,8 +23,9 @@ import (
 type state struct {
 	name string
 	// token
-	noToken, expired bool
-	scopes           []string
+	expired bool
+	token   string // "" is as granted; none, malformed, refresh: what is sent instead; revoked: by RFC 7009
+	scopes  []string
 	// connection and approver
 	status    string // "" is active
 	role      string // "" is editor; none is no member
@@ -43,7 +47,10 @@ var (
 
 var states = []state{
 	{name: "all is well", scopes: allScopes},
-	{name: "no token", scopes: allScopes, noToken: true},
+	{name: "no token", scopes: allScopes, token: "none"},
+	{name: "token malformed", scopes: allScopes, token: "malformed"},
+	{name: "refresh token as access token", scopes: allScopes, token: "refresh"},
+	{name: "token revoked", scopes: allScopes, token: "revoked"},
 	{name: "token expired", scopes: allScopes, expired: true},
 	{name: "read alone", scopes: readScope},
 	{name: "read and write", scopes: writeScope},
@@ -157,7 +164,7 @@ func expect(s state, r row) string {
 	on := r.about != aboutConnection
 	note := r.about == aboutNote
 	switch {
-	case s.noToken, s.expired:
+	case s.token != "", s.expired:
 		return "401 invalid_token"
 	case r.write && !slices.Contains(s.scopes, "osfoundry:write"):
 		return "403 insufficient_scope"
@@ -186,10 +193,11 @@ func TestEveryToolInEveryStateHasOneAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		raw := storagetest.Raw(t, h.Options)
 		checked := 0
 		for _, s := range states {
 			for _, version := range probe.Versions {
-				checked += meet(t, h, approver, outsider, s, version, names)
+				checked += meet(t, raw, h, approver, outsider, s, version, names)
 			}
 			if s.role != "" { // back for the next state
 				h.Owner.Do("DELETE", "/workspaces/"+h.Workspace+"/members/"+approver.ID, nil)
@@ -213,7 +221,7 @@ func foreignNote(h *testkit.House) world {
 }
 
 // meet builds the state around a new connection and makes one call of each tool.
-func meet(t *testing.T, h *testkit.House, approver *testkit.Person, outsider world, s state, version string, names []string) int {
+func meet(t *testing.T, raw queryer, h *testkit.House, approver *testkit.Person, outsider world, s state, version string, names []string) int {
 	t.Helper()
 	project, elsewhere := h.Owner.Project("Alpha", true), h.Owner.Project("Beta", false)
 	other := h.Owner.Project("Target", false)
@@ -244,9 +252,7 @@ func meet(t *testing.T, h *testkit.House, approver *testkit.Person, outsider wor
 		h.Pass(time.Hour + time.Second)
 		h.Owner.SignIn()
 	}
-	if s.noToken {
-		session.Grant.AccessToken = ""
-	}
+	spoil(t, session, s.token)
 	for _, name := range names {
 		r, ok := rows[name]
 		if !ok {
@@ -254,11 +260,29 @@ func meet(t *testing.T, h *testkit.House, approver *testkit.Person, outsider wor
 		}
 		judge(t, session, s, version, name, r, worlds[name])
 	}
+	traces(t, raw, s, version, connection)
 	if s.role != "" {
 		h.Owner.Do("POST", "/workspaces/"+h.Workspace+"/members", testkit.Object{"email": approver.Email, "name": "Ben", "role": "editor"})
 		h.Owner.Do("PATCH", "/workspaces/"+h.Workspace+"/members/"+approver.ID, testkit.Object{"role": "editor"})
 	}
 	return len(names)
+}
+
+// spoil makes the session's token what the state wants it to be.
+func spoil(t *testing.T, session *probe.Session, token string) {
+	t.Helper()
+	switch token {
+	case "none":
+		session.Grant.AccessToken = ""
+	case "malformed":
+		session.Grant.AccessToken = session.Grant.AccessToken[:40]
+	case "refresh":
+		session.Grant.AccessToken = session.Grant.RefreshToken
+	case "revoked":
+		if err := session.Revoke(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // prepare puts the thing that the tool will name into the state.
@@ -301,10 +325,70 @@ func judge(t *testing.T, session *probe.Session, s state, version, name string, 
 		t.Errorf("%s, %s, %s %v: got %s (%s), want %s", s.name, version, name, arguments, answer, got.Text, want)
 	}
 	if got.Status == 403 {
-		union, _ := access.ParseScopes(got.Challenge.Scope)
-		if !union.Has(access.ScopeRead | access.ScopeWrite) {
-			t.Errorf("%s, %s, %s: the challenge asks for %q, want the union of granted and needed", s.name, version, name, got.Challenge.Scope)
+		union := slices.Sorted(slices.Values(append(slices.Clone(s.scopes), "osfoundry:write")))
+		if asked := strings.Fields(got.Challenge.Scope); !slices.Equal(slices.Sorted(slices.Values(asked)), union) {
+			t.Errorf("%s, %s, %s: the challenge asks for %q, want the union of granted and needed, %q", s.name, version, name, asked, union)
 		}
+	}
+	if got.Status == 401 || got.Status == 403 { // some hosts look into the result alone
+		if inResult := challengeIn(got.Body); inResult != got.Challenge {
+			t.Errorf("%s, %s, %s: the result's _meta asks for %+v, the header for %+v", s.name, version, name, inResult, got.Challenge)
+		}
+	}
+}
+
+// challengeIn is the challenge of a result's _meta, which ChatGPT starts from.
+func challengeIn(body []byte) probe.Challenge {
+	var answer struct {
+		Result struct {
+			Meta struct {
+				Challenges []string `json:"mcp/www_authenticate"`
+			} `json:"_meta"`
+		} `json:"result"`
+	}
+	if json.Unmarshal(body, &answer) != nil || len(answer.Result.Meta.Challenges) != 1 {
+		return probe.Challenge{}
+	}
+	c, _ := probe.ParseChallenge(answer.Result.Meta.Challenges[0])
+	return c
+}
+
+// queryer is the database, beside the house.
+type queryer interface {
+	QueryRow(query string, args ...any) *sql.Row
+}
+
+// traces looks at what the calls left in the database: a denial has its true
+// reason in the audit, and no other effect than that.
+func traces(t *testing.T, raw queryer, s state, version, connection string) {
+	t.Helper()
+	writes := 0
+	for name, r := range rows {
+		answer := expect(s, r)
+		if r.write && answer == "200" {
+			writes++
+		}
+		status, reason, _ := strings.Cut(answer, " ")
+		want := 0 // a token that is not known belongs to nobody's audit
+		if reason != "" && status != "401" {
+			want = 1
+		}
+		var all, right int
+		err := raw.QueryRow(`SELECT count(*), count(CASE WHEN code = $1 THEN 1 END) FROM audit
+			WHERE connection_id = $2 AND tool = $3 AND decision = 'denied'`, reason, connection, name).Scan(&all, &right)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all != want || right != want {
+			t.Errorf("%s, %s, %s: %d denials in the audit, %d of them as %q, want %d", s.name, version, name, all, right, reason, want)
+		}
+	}
+	var changed int // things that the connection changed
+	if err := raw.QueryRow(`SELECT count(DISTINCT resource_id) FROM events WHERE connection_id = $1 AND kind = 'note'`, connection).Scan(&changed); err != nil {
+		t.Fatal(err)
+	}
+	if changed != writes {
+		t.Errorf("%s, %s: the calls changed %d notes, want %d", s.name, version, changed, writes)
 	}
 }
 
