@@ -38,6 +38,10 @@ type Source interface {
 	// connection wait for the end of tx, or tx for theirs. Writes call it before
 	// the check.
 	Touch(ctx context.Context, tx Tx, token TokenHash, ref Ref, now time.Time) error
+	// HoldPerson is Touch for a person who is about to use this right on the thing:
+	// changes of their role, and of who may see the thing, wait for the end of tx, or
+	// tx for theirs. It tells nothing and holds nothing of other workspaces.
+	HoldPerson(ctx context.Context, tx Tx, userID string, ref Ref, right Right) error
 }
 
 // Facts is the state of one moment that one check judges. Times are Unix

@@ -11,7 +11,7 @@ import (
 )
 
 type setupBody struct {
-	Secret    string `json:"secret"`
+	Secret    string `json:"secret,omitzero"` // none is a wrong one
 	Email     string `json:"email"`
 	Name      string `json:"name"`
 	Password  string `json:"password"`
@@ -43,6 +43,11 @@ type personalToken struct {
 	LastUsedAt time.Time `json:"last_used_at,omitzero"`
 }
 
+func (t personalToken) withoutSecret() any {
+	t.Token = ""
+	return t
+}
+
 // accountCalls answers calls about the person themselves.
 type accountCalls struct {
 	accounts *workspace.Accounts
@@ -57,14 +62,14 @@ func AccountRoutes(accounts *workspace.Accounts, members *workspace.Members, ses
 	s := accountCalls{accounts, members, sessions, site, work}
 	return []Route{
 		Handle(Rule{Method: http.MethodPost, Path: "/api/v1/setup", Operation: "setup", Summary: "Make the first owner and workspace, once",
-			Caller: Anyone, Alone: true, Secret: true, Gone: s.setUpAlready}, s.setUp),
+			Caller: Anyone, Alone: true, Gone: s.setUpAlready}, s.setUp),
 		Handle(Rule{Method: http.MethodPost, Path: "/api/v1/sign-in", Operation: "session.create", Summary: "Sign in; the answer sets a cookie",
-			Caller: Anyone, Alone: true, Secret: true}, s.signIn),
+			Caller: Anyone, Alone: true}, s.signIn),
 		Handle(Rule{Method: http.MethodPost, Path: "/api/v1/sign-out", Operation: "session.end", Summary: "End the session of this browser",
 			Caller: Anyone, Alone: true}, s.signOut),
 		Handle(Rule{Method: http.MethodGet, Path: "/api/v1/me", Operation: "me.get", Summary: "Who is asking, and their workspaces"}, s.me),
 		Handle(Rule{Method: http.MethodPost, Path: "/api/v1/personal-tokens", Operation: "personal_token.create",
-			Summary: "Make a token for scripts; it is shown once", Status: http.StatusCreated, Secret: true}, s.createToken),
+			Summary: "Make a token for scripts; it is shown once", Status: http.StatusCreated}, s.createToken),
 		Handle(Rule{Method: http.MethodGet, Path: "/api/v1/personal-tokens", Operation: "personal_token.list",
 			Summary: "The caller's personal tokens", Paged: true}, s.listTokens),
 		Handle(Rule{Method: http.MethodDelete, Path: "/api/v1/personal-tokens/{token}", Operation: "personal_token.revoke",

@@ -10,12 +10,21 @@ import (
 
 type listedPerson struct {
 	ID    string `json:"id"`
-	Name  string `json:"name,omitzero"` // in answers
-	Right string `json:"right"`         // view or edit
+	Name  string `json:"name"`
+	Right string `json:"right"` // view or edit
+}
+
+type acl struct {
+	Users []listedPerson `json:"users"`
+}
+
+type aclEntryBody struct {
+	ID    string `json:"id"`
+	Right string `json:"right"` // view or edit
 }
 
 type aclBody struct {
-	Users []listedPerson `json:"users"`
+	Users []aclEntryBody `json:"users"`
 }
 
 type aclCalls struct{ acls *workspace.ACLs }
@@ -34,22 +43,22 @@ func ACLRoutes(acls *workspace.ACLs) []Route {
 	}
 }
 
-func (s aclCalls) get(ctx context.Context, c *Call, _ Nothing) (aclBody, error) {
+func (s aclCalls) get(ctx context.Context, c *Call, _ Nothing) (acl, error) {
 	listed, err := s.acls.Get(ctx, c.Tx, c.Permit)
-	out := aclBody{Users: make([]listedPerson, len(listed))}
+	out := acl{Users: make([]listedPerson, len(listed))}
 	for i, l := range listed {
 		out.Users[i] = listedPerson{ID: l.User.ID, Name: l.User.Name, Right: l.Right.String()}
 	}
 	return out, err
 }
 
-func (s aclCalls) set(ctx context.Context, c *Call, in aclBody) (aclBody, error) {
+func (s aclCalls) set(ctx context.Context, c *Call, in aclBody) (acl, error) {
 	listed := make([]workspace.Listed, len(in.Users))
 	for i, u := range in.Users {
 		listed[i] = workspace.Listed{User: workspace.Named{ID: idOf(u.ID)}, Right: access.ParseRight(u.Right)}
 	}
 	if err := s.acls.Set(ctx, c.Tx, c.Permit, listed); err != nil {
-		return aclBody{}, err
+		return acl{}, err
 	}
 	return s.get(ctx, c, Nothing{})
 }

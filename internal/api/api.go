@@ -69,11 +69,15 @@ func New(c Config, routes ...[]Route) (*API, error) {
 		return nil, fmt.Errorf("write the OpenAPI document: %w", err)
 	}
 	a.mux.HandleFunc("GET /api/v1/openapi.json", func(w http.ResponseWriter, r *http.Request) { replyRaw(w, http.StatusOK, a.openAPI) })
+	a.mux.HandleFunc("/api/v1/openapi.json", func(w http.ResponseWriter, r *http.Request) { a.notAllowed(w, []string{http.MethodGet}) })
 	return a, nil
 }
 
-// ServeHTTP answers everything under /api/.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
+// ServeHTTP answers everything under /api/. What it says is nobody's to keep.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	a.mux.ServeHTTP(w, r)
+}
 
 // Routes are the declared calls, for sweeps over all of them.
 func (a *API) Routes() []Route { return slices.Clone(a.routes) }

@@ -86,7 +86,7 @@ func (s connectionCalls) get(ctx context.Context, c *Call, _ Nothing) (connectio
 
 func (s connectionCalls) change(ctx context.Context, c *Call, in connectionChange) (got connection, err error) {
 	if in.Status == nil && in.Name == nil {
-		return connection{}, access.Refuse(access.InvalidArguments, "Say what to change: status or name.")
+		return connection{}, refuseField("status", "or name is required")
 	}
 	var changed workspace.Connection
 	if in.Name != nil {

@@ -145,7 +145,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	reply(w, answer.status, map[string]any{"error": answer.body})
 }
 
-// reply writes one JSON answer. What the owner API says is nobody's to keep.
+// reply writes one JSON answer.
 func reply(w http.ResponseWriter, status int, value any) {
 	body, err := json.Marshal(value, json.Deterministic(true))
 	if err != nil {
@@ -156,7 +156,6 @@ func reply(w http.ResponseWriter, status int, value any) {
 
 func replyRaw(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
-	h.Set("Cache-Control", "no-store")
 	if status == http.StatusNoContent {
 		w.WriteHeader(status)
 		return

@@ -2,8 +2,11 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -17,7 +20,7 @@ import (
 // Rhythms of an event stream.
 const (
 	heartbeat  = 15 * time.Second // so that proxies keep the stream
-	lookAgain  = time.Second      // how late the end of a session, or another node's event, is noticed
+	lookAgain  = time.Second / 2  // how late the end of a session, or another node's event, is noticed
 	lateEvents = 10 * time.Second // an event may become visible this long after its ID was made: a write waits 5 s at most for a lock
 	eventBatch = 500
 )
@@ -39,7 +42,8 @@ type event struct {
 
 // EventLog is what a stream reads.
 type EventLog interface {
-	// EventsSince lists events of the workspace with IDs above after, in order.
+	// EventsSince lists events of the workspace with IDs above after, in order; the
+	// server's clock alone can still put one in between.
 	EventsSince(ctx context.Context, tx access.Tx, workspaceID, after string, limit int) ([]workspace.Event, error)
 	// EventExists reports whether the workspace still keeps the event.
 	EventExists(ctx context.Context, tx access.Tx, workspaceID, id string) (bool, error)
@@ -52,13 +56,12 @@ type eventCalls struct {
 	source   access.Source
 	work     access.Work
 	sessions *Sessions
-	now      func() time.Time
 	version  string
 }
 
 // EventRoutes are the stream of what happens.
 func EventRoutes(log EventLog, events *workspace.Events, members *workspace.Members, c Config) []Route {
-	s := eventCalls{log, events, members, c.Source, c.Work, c.Sessions, c.Now, c.Version}
+	s := eventCalls{log, events, members, c.Source, c.Work, c.Sessions, c.Version}
 	return []Route{
 		Handle(Rule{Method: http.MethodGet, Path: "/api/v1/events", Operation: "event.stream",
 			Summary: "What happens in the caller's workspaces, as server-sent events; goes on after Last-Event-ID", Alone: true}, s.stream),
@@ -71,8 +74,9 @@ type stream struct {
 	w     http.ResponseWriter
 	r     *http.Request
 	who   access.Principal
-	after string               // lower bound of the events still to look at
-	sent  map[string]time.Time // IDs above after that were dealt with, and when
+	teams []string        // that the person was in at the last look
+	after string          // lower bound of the events still to look at
+	sent  map[string]bool // IDs above after that were dealt with
 }
 
 // stream answers with events until the caller goes, loses the session, or the
@@ -82,7 +86,7 @@ func (s eventCalls) stream(ctx context.Context, c *Call, _ Nothing) (Nothing, er
 	if err := guard.Unhurried(p.w); err != nil {
 		return Nothing{}, fmt.Errorf("lift the time limits of a stream: %w", err)
 	}
-	st := &stream{eventCalls: s, w: p.w, r: p.r, who: c.Who, sent: map[string]time.Time{}}
+	st := &stream{eventCalls: s, w: p.w, r: p.r, who: c.Who, sent: map[string]bool{}}
 	changed := s.events.Changed() // before the first look, or an event is missed
 	resync, err := st.begin(ctx)
 	if err != nil {
@@ -91,9 +95,11 @@ func (s eventCalls) stream(ctx context.Context, c *Call, _ Nothing) (Nothing, er
 	p.direct = true
 	h := p.w.Header()
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
 	p.w.WriteHeader(http.StatusOK)
+	if p.r.Method == http.MethodHead {
+		return Nothing{}, nil
+	}
 	if err := st.say("", "ready", map[string]any{"version": s.version}); err != nil {
 		return Nothing{}, nil
 	}
@@ -110,29 +116,44 @@ func (s eventCalls) stream(ctx context.Context, c *Call, _ Nothing) (Nothing, er
 // the listener is told about.
 func (st *stream) begin(ctx context.Context) (resync bool, err error) {
 	last := st.r.Header.Get("Last-Event-ID")
-	if last == "" {
-		st.after = idAt(st.now())
-		return false, nil
-	}
-	last = idOf(last)
-	known := false
 	err = st.work.Read(ctx, func(tx access.Tx) error {
-		known = false
-		return st.eachTeam(ctx, tx, func(workspaceID string) error {
-			found, err := st.log.EventExists(ctx, tx, workspaceID, last)
-			known = known || found
+		known := false
+		if st.teams, err = st.teamsNow(ctx, tx); err != nil {
 			return err
-		})
+		}
+		for _, team := range st.teams {
+			found, err := st.log.EventExists(ctx, tx, team, idOf(last))
+			if err != nil {
+				return err
+			}
+			known = known || found
+		}
+		if known {
+			st.after = idOf(last)
+			return nil
+		}
+		resync = last != ""
+		return st.beginNow(ctx, tx)
 	})
-	if err != nil {
-		return false, err
+	return resync, err
+}
+
+// beginNow passes over what can be read by now. What another unit of work is about
+// to write may have an older ID, and is still to come.
+func (st *stream) beginNow(ctx context.Context, tx access.Tx) error {
+	now := time.Now()
+	st.after = idAt(now.Add(-lateEvents))
+	clear(st.sent)
+	for _, team := range st.teams {
+		err := st.eachEvent(ctx, tx, team, func(e workspace.Event) error {
+			st.sent[e.ID] = true
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 	}
-	if !known {
-		st.after = idAt(st.now())
-		return true, nil
-	}
-	st.after = last
-	return false, nil
+	return nil
 }
 
 // run passes events on. It returns when there is nobody to pass them to.
@@ -141,18 +162,14 @@ func (st *stream) run(ctx context.Context, changed <-chan struct{}) {
 	defer beat.Stop()
 	look := time.NewTicker(lookAgain)
 	defer look.Stop()
-	for {
-		if err := st.pass(ctx); err != nil {
-			return
-		}
+	for st.pass(ctx) == nil {
 		select {
 		case <-ctx.Done():
 			return
 		case <-changed:
 			changed = st.events.Changed()
 		case <-look.C:
-			who, err := st.sessions.Principal(st.r)
-			if err != nil || who.UserID != st.who.UserID {
+			if !st.sessions.still(st.r, st.who) {
 				return
 			}
 		case <-beat.C:
@@ -160,11 +177,12 @@ func (st *stream) run(ctx context.Context, changed <-chan struct{}) {
 				return
 			}
 		}
-		if http.NewResponseController(st.w).Flush() != nil {
-			return
-		}
 	}
 }
+
+// errLeft ends the stream of a person who lost a workspace. They come again and are
+// told to read everything anew.
+var errLeft = errors.New("the person left a workspace")
 
 // pass reads new events, drops those the person may not see as things stand now,
 // and sends the others.
@@ -172,20 +190,35 @@ func (st *stream) pass(ctx context.Context) error {
 	var visible []workspace.Event
 	err := st.work.Read(ctx, func(tx access.Tx) error {
 		visible = nil
-		return st.eachTeam(ctx, tx, func(workspaceID string) error {
-			found, err := st.newEvents(ctx, tx, workspaceID)
-			visible = append(visible, found...)
+		teams, err := st.teamsNow(ctx, tx)
+		if err != nil {
 			return err
-		})
+		}
+		for _, team := range st.teams {
+			if !slices.Contains(teams, team) {
+				return errLeft
+			}
+		}
+		st.teams = teams
+		for _, team := range teams {
+			found, err := st.newEvents(ctx, tx, team)
+			if err != nil {
+				return err
+			}
+			visible = append(visible, found...)
+		}
+		return nil
 	})
 	if err != nil {
 		return err
 	}
+	// In one order over all workspaces, or going on after one would pass over others.
+	slices.SortFunc(visible, func(a, b workspace.Event) int { return strings.Compare(a.ID, b.ID) })
 	for _, e := range visible {
 		if err := st.send(e); err != nil {
 			return err
 		}
-		st.sent[e.ID] = st.now()
+		st.sent[e.ID] = true
 	}
 	st.moveOn()
 	return http.NewResponseController(st.w).Flush()
@@ -193,37 +226,59 @@ func (st *stream) pass(ctx context.Context) error {
 
 // newEvents are the workspace's events that the person may see and did not get yet.
 func (st *stream) newEvents(ctx context.Context, tx access.Tx, workspaceID string) (visible []workspace.Event, err error) {
-	after := st.after
-	for {
+	err = st.eachEvent(ctx, tx, workspaceID, func(e workspace.Event) error {
+		if st.sent[e.ID] {
+			return nil
+		}
+		sees, err := st.sees(ctx, tx, e)
+		if sees {
+			visible = append(visible, e)
+		}
+		return err
+	})
+	return visible, err
+}
+
+// eachEvent gives do the workspace's events that are still to look at, in order.
+func (st *stream) eachEvent(ctx context.Context, tx access.Tx, workspaceID string, do func(workspace.Event) error) error {
+	for after := st.after; ; {
 		found, err := st.log.EventsSince(ctx, tx, workspaceID, after, eventBatch)
+		if err != nil {
+			return err
+		}
+		for _, e := range found {
+			if err := do(e); err != nil {
+				return err
+			}
+			after = e.ID
+		}
+		if len(found) < eventBatch {
+			return nil
+		}
+	}
+}
+
+// teamsNow are the workspaces that the person is in.
+func (st *stream) teamsNow(ctx context.Context, tx access.Tx) (ids []string, err error) {
+	page := workspace.Page{Limit: mostTeams}
+	for {
+		teams, err := st.members.Teams(ctx, tx, st.who, page)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range found {
-			after = e.ID
-			if _, done := st.sent[e.ID]; done {
-				continue
-			}
-			sees, err := st.sees(ctx, tx, e)
-			if err != nil {
-				return nil, err
-			}
-			if sees {
-				visible = append(visible, e)
-			}
+		for _, t := range teams.Items {
+			ids = append(ids, t.ID)
 		}
-		if len(found) < eventBatch {
-			return visible, nil
+		if page.After = teams.Next; page.After == "" {
+			return ids, nil
 		}
 	}
 }
 
 // moveOn forgets events that are too old for others to appear before them.
 func (st *stream) moveOn() {
-	bound := idAt(st.now().Add(-lateEvents))
-	if bound > st.after {
-		st.after = bound
-	}
+	bound := idAt(time.Now().Add(-lateEvents))
+	st.after = max(st.after, bound)
 	for id := range st.sent {
 		if id <= st.after {
 			delete(st.sent, id)
@@ -231,36 +286,41 @@ func (st *stream) moveOn() {
 	}
 }
 
-func (st *stream) eachTeam(ctx context.Context, tx access.Tx, do func(workspaceID string) error) error {
-	teams, err := st.members.Teams(ctx, tx, st.who, workspace.Page{Limit: mostTeams})
-	if err != nil {
-		return err
-	}
-	for _, t := range teams.Items {
-		if err := do(t.ID); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sees judges an event like a call that reads what it is about. What is gone is
-// judged by its project.
+// sees judges an event by what the person may see at this moment: the thing it is
+// about, where it lies now, and the project that the event happened in. What left a
+// project, or is gone, is judged by that project; one that is for listed people
+// stays so.
 func (st *stream) sees(ctx context.Context, tx access.Tx, e workspace.Event) (bool, error) {
-	ok, gone, err := st.mayView(ctx, tx, access.Ref{Kind: e.Kind, ID: e.ResourceID})
-	if gone && e.ProjectID != "" {
-		ok, _, err = st.mayView(ctx, tx, access.Ref{Kind: access.KindProject, ID: e.ProjectID})
+	thing := access.Ref{Kind: e.Kind, ID: e.ResourceID}
+	facts, err := st.source.PersonFacts(ctx, tx, st.who.UserID, thing)
+	if err != nil {
+		return false, err
 	}
-	return ok, err
+	left := !facts.Found || e.Type == "note.left"
+	if !left && !st.may(facts, access.RightView, thing) {
+		return false, nil
+	}
+	if e.ProjectID == "" {
+		return !left, nil
+	}
+	project := access.Ref{Kind: access.KindProject, ID: e.ProjectID}
+	place, err := st.source.PersonFacts(ctx, tx, st.who.UserID, project)
+	if err != nil {
+		return false, err
+	}
+	sees := st.may(place, access.RightView, project)
+	if e.Kind == access.KindConnection { // which owners give and take in projects that they do not read
+		return sees || st.may(place, access.RightManage, project), nil
+	}
+	if facts.HasACL && facts.ACLRight < access.RightView {
+		return false, nil
+	}
+	return sees, nil
 }
 
-func (st *stream) mayView(ctx context.Context, tx access.Tx, ref access.Ref) (ok, gone bool, err error) {
-	facts, err := st.source.PersonFacts(ctx, tx, st.who.UserID, ref)
-	if err != nil {
-		return false, false, err
-	}
-	_, refusal := access.CheckPerson(facts, st.who, access.Permission{Right: access.RightView}, ref)
-	return refusal == nil, access.CodeOf(refusal) == access.NotFound, nil
+func (st *stream) may(f access.Facts, right access.Right, ref access.Ref) bool {
+	_, err := access.CheckPerson(f, st.who, access.Permission{Right: right}, ref)
+	return err == nil
 }
 
 func (st *stream) send(e workspace.Event) error {

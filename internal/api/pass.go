@@ -6,15 +6,18 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/osfoundry/osfoundry/internal/access"
 	"github.com/osfoundry/osfoundry/internal/guard"
@@ -82,7 +85,7 @@ func (p *passage) pass() error {
 	}
 
 	// 2 From a page of ours, or from no page.
-	if !a.Site.OriginAllowed(p.r) || p.route.writes() && a.Sessions.Crosses(p.r) {
+	if !a.Site.OriginAllowed(p.r) || p.route.writes() && a.Sessions.crossesCall(p.r) {
 		return access.Refuse(access.Forbidden, "This call came from a page of another site.")
 	}
 
@@ -114,10 +117,10 @@ func (p *passage) pass() error {
 
 // run runs inside the unit of work, perhaps more than once.
 func (p *passage) run(ctx context.Context, tx access.Tx) error {
-	a, c := p.api, &Call{Tx: tx, Who: p.who, Page: p.page, passage: p}
+	c := &Call{Tx: tx, Who: p.who, Page: p.page, passage: p}
 	p.answer, p.entry = nil, p.newEntry()
 
-	// 6 A permit.
+	// 6 A permit. A change of the person's rights comes before it or after the effect.
 	if p.route.Kind != "" {
 		ref := access.Ref{Kind: p.route.Kind, ID: c.Path(p.route.wildcards()[0])}
 		right := p.route.Right
@@ -135,8 +138,12 @@ func (p *passage) run(ctx context.Context, tx access.Tx) error {
 	// 7 A key that was used before gets its first answer.
 	if p.key != "" {
 		done, err := p.replay(ctx, tx)
-		if done || err != nil {
+		if err != nil {
 			return err
+		}
+		if done {
+			p.entry.Detail = map[string]any{"note": "replayed"}
+			return p.audit(ctx, tx)
 		}
 	}
 
@@ -153,10 +160,9 @@ func (p *passage) run(ctx context.Context, tx access.Tx) error {
 		}
 	}
 
-	// 9 Keep the answer under its key, with the effect; a secret is never kept.
-	if p.key != "" && !p.route.Secret {
-		kept := workspace.Replay{Digest: p.digest, Result: string(p.answer)}
-		if err := a.Replays.KeepReplay(ctx, tx, p.scope(), p.operation(), p.key, kept, a.Now()); err != nil {
+	// 9 Keep the answer under its key, with the effect.
+	if p.key != "" {
+		if err := p.keep(ctx, tx, out); err != nil {
 			return err
 		}
 	}
@@ -165,8 +171,12 @@ func (p *passage) run(ctx context.Context, tx access.Tx) error {
 	if !p.route.writes() {
 		return nil
 	}
-	p.entry.Duration = a.Now().Sub(p.started)
-	return a.Audit.AppendAudit(ctx, tx, p.entry)
+	return p.audit(ctx, tx)
+}
+
+func (p *passage) audit(ctx context.Context, tx access.Tx) error {
+	p.entry.Duration = p.api.Now().Sub(p.started)
+	return p.api.Audit.AppendAudit(ctx, tx, p.entry)
 }
 
 // alone runs a call that makes its own units of work.
@@ -210,32 +220,50 @@ func (p *passage) read() error {
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(body)
-	p.digest = base64.RawURLEncoding.EncodeToString(sum[:])
-	p.in, err = p.route.decode(body)
+	if p.in, err = p.route.decode(body); err != nil {
+		return err
+	}
+	p.digest, err = digestOf(p.in, body)
 	return err
+}
+
+// withoutSecret is what of a body or an answer may be kept. A digest of a password
+// would let a stolen database be searched for it.
+type withoutSecret interface{ withoutSecret() any }
+
+// digestOf is the SHA-256 of a body in one spelling: members sorted, numbers as
+// written, so that 1 and 1.0 are different bodies.
+func digestOf(in any, body []byte) (digest string, err error) {
+	spelled := jsontext.Value(body).Clone()
+	if s, ok := in.(withoutSecret); ok {
+		if spelled, err = json.Marshal(s.withoutSecret(), json.Deterministic(true)); err != nil {
+			return "", err
+		}
+	}
+	err = spelled.Format(jsontext.ReorderRawObjects(true), jsontext.PreserveRawStrings(false),
+		jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
+	sum := sha256.Sum256(spelled)
+	return base64.RawURLEncoding.EncodeToString(sum[:]), err
 }
 
 // readNothing lets a call without arguments have no body, or an empty object.
 func (p *passage) readNothing() error {
 	p.in = &Nothing{}
-	sum := sha256.Sum256(nil)
-	p.digest = base64.RawURLEncoding.EncodeToString(sum[:])
 	if p.r.Body == nil || p.r.ContentLength == 0 {
 		return nil
 	}
-	body, err := io.ReadAll(io.LimitReader(p.r.Body, 1024))
+	body, err := guard.ReadBody(p.r, guard.MaxBody)
 	if err != nil {
-		return access.Refuse(badRequest, "The body could not be read.").Because(err)
+		return err
 	}
-	if text := strings.TrimSpace(string(body)); text != "" && text != "{}" {
-		return access.Refuse(badRequest, "This call takes no body.")
-	}
-	return nil
+	return guard.Decode(body, p.in, guard.KnownMembers)
 }
 
 func (p *passage) readQuery() error {
-	sent := p.r.URL.Query()
+	sent, err := url.ParseQuery(p.r.URL.RawQuery)
+	if err != nil {
+		return access.Refuse(badRequest, "The address does not end in a query that can be read.")
+	}
 	p.query = map[string]string{}
 	p.page = workspace.Page{Limit: defaultLimit}
 	for name, values := range sent {
@@ -289,8 +317,8 @@ func (q Query) fault(value string) string {
 			}
 		}
 	}
-	if len(value) > 200 {
-		return "give at most 200 characters."
+	if len(value) > 200 || !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl) {
+		return "give at most 200 characters, and none that can't be seen."
 	}
 	return ""
 }
@@ -310,13 +338,25 @@ func (p *passage) readKey() error {
 	return nil
 }
 
-// operation names what a key or a cursor belongs to: the call and its path.
-func (p *passage) operation() string { return p.route.Method + " " + p.r.URL.Path }
+// operation names what a key or a cursor belongs to: the call and what it is about,
+// however its address was written.
+func (p *passage) operation() string {
+	name := p.route.Method + " " + p.route.Path
+	for _, wildcard := range p.route.wildcards() {
+		name = strings.Replace(name, "{"+wildcard+"}", idOf(p.r.PathValue(wildcard)), 1)
+	}
+	return name
+}
 
 func (p *passage) scope() string { return "person " + p.who.UserID }
 
 // need makes a permit for a person, on the facts of tx.
 func (p *passage) need(ctx context.Context, tx access.Tx, ref access.Ref, right access.Right) (access.Permit, error) {
+	if tx.Writable() {
+		if err := p.api.Source.HoldPerson(ctx, tx, p.who.UserID, ref, right); err != nil {
+			return access.Permit{}, err
+		}
+	}
 	facts, err := p.api.Source.PersonFacts(ctx, tx, p.who.UserID, ref)
 	if err != nil {
 		return access.Permit{}, err
@@ -338,6 +378,20 @@ func (p *passage) replay(ctx context.Context, tx access.Tx) (done bool, err erro
 	p.answer = []byte(kept.Result)
 	p.w.Header().Set("Idempotent-Replayed", "true")
 	return true, nil
+}
+
+// keep keeps the answer for repeats. What is shown once is not kept: a repeat gets
+// the answer without it.
+func (p *passage) keep(ctx context.Context, tx access.Tx, out any) error {
+	kept := workspace.Replay{Digest: p.digest, Result: string(p.answer)}
+	if s, ok := out.(withoutSecret); ok {
+		text, err := json.Marshal(s.withoutSecret(), json.Deterministic(true))
+		if err != nil {
+			return fmt.Errorf("answer of %s: %w", p.route.Operation, err)
+		}
+		kept.Result = string(text)
+	}
+	return p.api.Replays.KeepReplay(ctx, tx, p.scope(), p.operation(), p.key, kept, p.api.Now())
 }
 
 // work runs the call. A panic is that call's failure, never the process's.
@@ -370,9 +424,8 @@ func (a *API) refuse(p *passage, err error) {
 	}
 	entry := p.entry
 	entry.ID, entry.Code, entry.Duration = workspace.NewID(), code, a.Now().Sub(p.started)
-	auditErr := a.Work.Write(p.r.Context(), func(tx access.Tx) error {
-		return a.Audit.AppendAudit(p.r.Context(), tx, entry)
-	})
+	ctx := context.WithoutCancel(p.r.Context()) // whoever asked, and hung up, is audited
+	auditErr := a.Work.Write(ctx, func(tx access.Tx) error { return a.Audit.AppendAudit(ctx, tx, entry) })
 	if auditErr != nil {
 		a.Log.Error("denial not audited", "operation", p.route.Operation, "err", auditErr)
 	}

@@ -41,7 +41,6 @@ type Rule struct {
 	Status  int     // of success; 0 means 200, or 204 where there is no answer
 	Paged   bool    // takes cursor and limit
 	Filters []Query // further query parameters; all others are refused
-	Secret  bool    // the answer holds a secret that is shown once
 
 	// Alone says that the call runs its own units of work, because it hashes a
 	// password or does not end; it then audits itself.

@@ -104,6 +104,33 @@ func (s *Sessions) Crosses(r *http.Request) bool {
 	return len(r.Header["Authorization"]) == 0 && s.crossing.Check(r) != nil
 }
 
+// crossesCall is Crosses for calls of the owner API, which only our own pages make
+// with a cookie: an origin that may talk to the MCP endpoint may not. A form's
+// Origin says less, because pages that send no referrer send "null" (Fetch
+// Standard, "append a request Origin header").
+func (s *Sessions) crossesCall(r *http.Request) bool {
+	if len(r.Header["Authorization"]) > 0 {
+		return false
+	}
+	if origin := r.Header.Get("Origin"); origin != "" {
+		if _, ours := s.site.Public(origin); !ours {
+			return true
+		}
+	}
+	return s.Crosses(r)
+}
+
+// still reports whether the caller of r is signed in as before. Asking does not
+// keep a session alive.
+func (s *Sessions) still(r *http.Request, who access.Principal) bool {
+	if who.Credential == access.CredentialPersonalToken {
+		now, err := s.Principal(r)
+		return err == nil && now.UserID == who.UserID
+	}
+	now, err := s.accounts.LookAtSession(r.Context(), s.cookie(r))
+	return err == nil && now.SessionID == who.SessionID
+}
+
 // Set gives the browser the session that in opened, in place of one it had.
 func (s *Sessions) Set(w http.ResponseWriter, r *http.Request, in workspace.SignedIn) {
 	if old := s.cookie(r); old != "" && old != in.Token {

@@ -30,6 +30,11 @@ type member struct {
 	JoinedAt  time.Time   `json:"joined_at"`
 }
 
+func (m member) withoutSecret() any {
+	m.InviteURL = ""
+	return m
+}
+
 func memberOf(m workspace.Member) member {
 	return member{ID: m.ID, Name: m.Name, Email: m.Email, Role: m.Role, Invited: m.Invited, JoinedAt: m.JoinedAt}
 }
@@ -41,6 +46,10 @@ type memberBody struct {
 	Password string      `json:"password,omitzero"`
 
 	hash string // of the password, made before the unit of work begins
+}
+
+func (m *memberBody) withoutSecret() any {
+	return memberBody{Email: m.Email, Name: m.Name, Role: m.Role}
 }
 
 type roleBody struct {
@@ -65,7 +74,7 @@ func WorkspaceRoutes(accounts *workspace.Accounts, members *workspace.Members) [
 			Kind: access.KindWorkspace, Right: access.RightView, Paged: true}, s.listMembers),
 		HandlePrepared(Rule{Method: http.MethodPost, Path: path, Operation: "member.add",
 			Summary: "Let a person in; without a password the answer has a link by which they choose one",
-			Kind:    access.KindWorkspace, Right: access.RightManage, Status: http.StatusCreated, Secret: true}, s.hash, s.add),
+			Kind:    access.KindWorkspace, Right: access.RightManage, Status: http.StatusCreated}, s.hash, s.add),
 		Handle(Rule{Method: http.MethodPatch, Path: path + "/{user}", Operation: "member.set_role", Summary: "Change a member's role",
 			Kind: access.KindWorkspace, Right: access.RightManage}, s.setRole),
 		Handle(Rule{Method: http.MethodDelete, Path: path + "/{user}", Operation: "member.remove",

@@ -67,6 +67,12 @@ func (Accounts) SetPassword(ctx context.Context, tx access.Tx, userID, hash stri
 	return err
 }
 
+// ConfirmPassword is workspace.AccountStore.ConfirmPassword.
+func (Accounts) ConfirmPassword(ctx context.Context, tx access.Tx, userID, hash string) (bool, error) {
+	n, err := on(tx).ConfirmPassword(ctx, userID, hash)
+	return n == 1, err
+}
+
 // AddSession is workspace.AccountStore.AddSession.
 func (Accounts) AddSession(ctx context.Context, tx access.Tx, s workspace.Session, token access.TokenHash, userAgent string) error {
 	return on(tx).AddSession(ctx, gen.AddSessionParams{
@@ -85,8 +91,8 @@ func (Accounts) SessionByToken(ctx context.Context, tx access.Tx, token access.T
 }
 
 // SeeSession is workspace.AccountStore.SeeSession.
-func (Accounts) SeeSession(ctx context.Context, tx access.Tx, id string, now time.Time) error {
-	_, err := on(tx).SeeSession(ctx, msOf(now), id)
+func (Accounts) SeeSession(ctx context.Context, tx access.Tx, id string, now, until time.Time) error {
+	_, err := on(tx).SeeSession(ctx, msOf(now), msOf(until), id)
 	return err
 }
 
@@ -159,6 +165,12 @@ func (Accounts) InvitationByToken(ctx context.Context, tx access.Tx, token acces
 func (Accounts) UseInvitation(ctx context.Context, tx access.Tx, token access.TokenHash, now time.Time) (bool, error) {
 	n, err := on(tx).UseInvitation(ctx, msOf(now), string(token))
 	return n == 1, err
+}
+
+// VoidInvitations is workspace.AccountStore.VoidInvitations.
+func (Accounts) VoidInvitations(ctx context.Context, tx access.Tx, userID, workspaceID string, now time.Time) error {
+	_, err := on(tx).VoidInvitations(ctx, msOf(now), userID, workspaceID)
+	return err
 }
 
 // AnyWorkspaceOf is workspace.AccountStore.AnyWorkspaceOf.

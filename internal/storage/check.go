@@ -51,6 +51,7 @@ type factsRow struct {
 	private, member, granted         int64
 	localOnly, hasACL                int64
 	archived, created, updated       int64
+	projectArchived                  int64
 	projectOwner                     string
 }
 
@@ -89,9 +90,10 @@ var (
 		},
 	}
 	projectColumns = columns{
-		fixed: []string{`COALESCE(p.id, '')`, `COALESCE(p.private, 0)`, `COALESCE(p.owner_id, '')`, `CASE WHEN pm.user_id IS NULL THEN 0 ELSE 1 END`},
+		fixed: []string{`COALESCE(p.id, '')`, `COALESCE(p.private, 0)`, `COALESCE(p.archived_at, 0)`, `COALESCE(p.owner_id, '')`,
+			`CASE WHEN pm.user_id IS NULL THEN 0 ELSE 1 END`},
 		fixedDests: func(r *factsRow) []any {
-			return []any{&r.facts.ProjectID, &r.private, &r.projectOwner, &r.member}
+			return []any{&r.facts.ProjectID, &r.private, &r.projectArchived, &r.projectOwner, &r.member}
 		},
 	}
 	projectPlaceColumns = columns{
@@ -248,6 +250,7 @@ func (r *factsRow) thing(f *access.Facts, kind access.Kind) {
 		f.OwnConnection = r.approver == f.UserID
 	case access.KindProject:
 		r.project(f)
+		f.Loaded = workspace.ProjectState{Archived: r.projectArchived != 0}
 	case access.KindNote:
 		r.project(f)
 		f.LocalOnly, f.HasACL = r.localOnly != 0, r.hasACL != 0

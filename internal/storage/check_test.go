@@ -119,7 +119,12 @@ func TestConnectionFactsShowEachCondition(t *testing.T) {
 		{name: "foreign note", ref: access.Ref{Kind: access.KindNote, ID: "foreign"}, want: aloof},
 		{name: "note whose ID is a project's", ref: access.Ref{Kind: access.KindNote, ID: "alpha"}, want: aloof},
 		{name: "note without ID", ref: access.Ref{Kind: access.KindNote}, want: aloof},
-		{name: "project", ref: access.Ref{Kind: access.KindProject, ID: "alpha"}, want: func(f *access.Facts) { f.HasACL, f.ACLRight, f.Loaded = false, access.RightNone, nil }},
+		{name: "project", ref: access.Ref{Kind: access.KindProject, ID: "alpha"}, want: func(f *access.Facts) {
+			f.HasACL, f.ACLRight, f.Loaded = false, access.RightNone, workspace.ProjectState{}
+		}},
+		{name: "archived project", flip: `UPDATE projects SET archived_at = 3000`, ref: access.Ref{Kind: access.KindProject, ID: "alpha"}, want: func(f *access.Facts) {
+			f.HasACL, f.ACLRight, f.Loaded = false, access.RightNone, workspace.ProjectState{Archived: true}
+		}},
 		{name: "foreign project", ref: access.Ref{Kind: access.KindProject, ID: "gamma"}, want: aloof},
 		{name: "absent project", ref: access.Ref{Kind: access.KindProject, ID: "nothing"}, want: aloof},
 		{name: "the connection", ref: access.Ref{Kind: access.KindConnection}, want: aloof},
@@ -191,7 +196,12 @@ func TestPersonFactsShowEachCondition(t *testing.T) {
 		{name: "ACL without the person", flip: `UPDATE resource_acl SET user_id = 'ben'`, ref: note, want: func(f *access.Facts) { f.ACLRight = access.RightNone }},
 		{name: "foreign note", ref: access.Ref{Kind: access.KindNote, ID: "foreign"}, want: stranger},
 		{name: "absent note", ref: access.Ref{Kind: access.KindNote, ID: "nothing"}, want: stranger},
-		{name: "project", ref: access.Ref{Kind: access.KindProject, ID: "alpha"}, want: func(f *access.Facts) { f.HasACL, f.ACLRight, f.Loaded = false, access.RightNone, nil }},
+		{name: "project", ref: access.Ref{Kind: access.KindProject, ID: "alpha"}, want: func(f *access.Facts) {
+			f.HasACL, f.ACLRight, f.Loaded = false, access.RightNone, workspace.ProjectState{}
+		}},
+		{name: "archived project", flip: `UPDATE projects SET archived_at = 3000`, ref: access.Ref{Kind: access.KindProject, ID: "alpha"}, want: func(f *access.Facts) {
+			f.HasACL, f.ACLRight, f.Loaded = false, access.RightNone, workspace.ProjectState{Archived: true}
+		}},
 		{name: "foreign project", ref: access.Ref{Kind: access.KindProject, ID: "gamma"}, want: stranger},
 		{name: "workspace", ref: access.Ref{Kind: access.KindWorkspace, ID: "atlas"}, want: func(f *access.Facts) { aloof(f); f.Found = true }},
 		{name: "foreign workspace", ref: access.Ref{Kind: access.KindWorkspace, ID: "globex"}, want: stranger},

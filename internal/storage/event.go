@@ -85,19 +85,34 @@ func readObject(text string, details *map[string]any) error {
 	return json.Unmarshal([]byte(text), details)
 }
 
-// EventsSince is api.EventLog.EventsSince.
+// EventsSince is api.EventLog.EventsSince. An event is listed once no other with a
+// smaller ID can still appear; see settled.
 func (Events) EventsSince(ctx context.Context, tx access.Tx, workspaceID, after string, limit int) ([]workspace.Event, error) {
-	rows, err := on(tx).EventsAfter(ctx, workspaceID, after, int32(limit))
+	db, dialect := raw(tx)
+	var s statement
+	s.add(`SELECT e.id, e.workspace_id, e.project_id, e.type, e.kind, e.resource_id, e.version, e.user_id, e.connection_id, e.data, e.created_at
+		FROM events e WHERE e.workspace_id = ? AND e.id > ?`, workspaceID, after)
+	settled(&s, dialect)
+	s.add(` ORDER BY e.id LIMIT ?`, limit)
+	rows, err := db.QueryContext(ctx, s.String(), s.args...)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list events: %w", err)
 	}
-	found := make([]workspace.Event, len(rows))
-	for i, row := range rows {
-		if found[i], err = eventOf(row); err != nil {
+	defer rows.Close()
+	var found []workspace.Event
+	for rows.Next() {
+		var r gen.Event
+		err := rows.Scan(&r.ID, &r.WorkspaceID, &r.ProjectID, &r.Type, &r.Kind, &r.ResourceID, &r.Version, &r.UserID, &r.ConnectionID, &r.Data, &r.CreatedAt)
+		if err != nil {
+			return nil, fmt.Errorf("read event of list: %w", err)
+		}
+		e, err := eventOf(r)
+		if err != nil {
 			return nil, err
 		}
+		found = append(found, e)
 	}
-	return found, nil
+	return found, rows.Err()
 }
 
 // EventExists is api.EventLog.EventExists.

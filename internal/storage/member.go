@@ -52,32 +52,33 @@ func memberOf(r gen.MemberRow) workspace.Member {
 
 // AddMember is workspace.MemberStore.AddMember.
 func (Members) AddMember(ctx context.Context, tx access.Tx, workspaceID, userID string, role access.Role, now time.Time) (bool, error) {
-	q := on(tx)
-	if _, err := q.MeetConnectionsOf(ctx, workspaceID, userID); err != nil {
-		return false, err
-	}
-	n, err := q.AddMember(ctx, gen.AddMemberParams{WorkspaceID: workspaceID, UserID: userID, Role: string(role), CreatedAt: msOf(now)})
+	n, err := on(tx).AddMember(ctx, gen.AddMemberParams{WorkspaceID: workspaceID, UserID: userID, Role: string(role), CreatedAt: msOf(now)})
 	return n == 1, err
+}
+
+// MemberElsewhere is workspace.MemberStore.MemberElsewhere.
+func (Members) MemberElsewhere(ctx context.Context, tx access.Tx, workspaceID, userID string) (bool, error) {
+	return on(tx).MemberElsewhere(ctx, userID, workspaceID)
 }
 
 // ChangeRole is workspace.MemberStore.ChangeRole.
 func (Members) ChangeRole(ctx context.Context, tx access.Tx, workspaceID, userID string, role access.Role) error {
 	q := on(tx)
-	if _, err := q.MeetConnectionsOf(ctx, workspaceID, userID); err != nil {
+	if _, err := q.ChangeRole(ctx, string(role), workspaceID, userID); err != nil {
 		return err
 	}
-	_, err := q.ChangeRole(ctx, string(role), workspaceID, userID)
+	_, err := q.MeetConnectionsOf(ctx, workspaceID, userID)
 	return err
 }
 
 // RemoveMember is workspace.MemberStore.RemoveMember.
 func (Members) RemoveMember(ctx context.Context, tx access.Tx, workspaceID, userID string) error {
 	q := on(tx)
-	for _, remove := range []func() (int64, error){
+	for _, remove := range []func() (int64, error){ // the membership first, as writes of the person hold it first
+		func() (int64, error) { return q.RemoveMember(ctx, workspaceID, userID) },
 		func() (int64, error) { return q.MeetConnectionsOf(ctx, workspaceID, userID) },
 		func() (int64, error) { return q.RemoveFromProjects(ctx, userID, workspaceID) },
 		func() (int64, error) { return q.RemoveFromACLs(ctx, userID, workspaceID) },
-		func() (int64, error) { return q.RemoveMember(ctx, workspaceID, userID) },
 	} {
 		if _, err := remove(); err != nil {
 			return err

@@ -53,7 +53,11 @@ func projectOf(r gen.ProjectsOfPersonRow) workspace.Project {
 
 // ChangeProject is workspace.ProjectStore.ChangeProject.
 func (Projects) ChangeProject(ctx context.Context, tx access.Tx, p workspace.Project) (bool, error) {
-	n, err := on(tx).ChangeProject(ctx, gen.ChangeProjectParams{
+	q := on(tx)
+	if _, err := q.MeetConnectionsIn(ctx, p.WorkspaceID, p.ID); err != nil { // before the project, as their writes do
+		return false, err
+	}
+	n, err := q.ChangeProject(ctx, gen.ChangeProjectParams{
 		Name: p.Name, Private: flagOf(p.Private), ArchivedAt: msOf(p.ArchivedAt), Now: msOf(p.UpdatedAt),
 		ID: p.ID, WorkspaceID: p.WorkspaceID, Version: p.Version,
 	})
@@ -73,9 +77,6 @@ func (Projects) PeopleOfProject(ctx context.Context, tx access.Tx, workspaceID, 
 // AddProjectMember is workspace.ProjectStore.AddProjectMember.
 func (Projects) AddProjectMember(ctx context.Context, tx access.Tx, workspaceID, projectID, userID string, now time.Time) (added, known bool, err error) {
 	q := on(tx)
-	if err := meetInProject(ctx, q, workspaceID, projectID, userID); err != nil {
-		return false, false, err
-	}
 	n, err := q.AddProjectMember(ctx, gen.AddProjectMemberParams{Now: msOf(now), ProjectID: projectID, WorkspaceID: workspaceID, UserID: userID})
 	if err != nil || n == 1 {
 		return n == 1, true, err
@@ -90,21 +91,16 @@ func (Projects) AddProjectMember(ctx context.Context, tx access.Tx, workspaceID,
 // RemoveProjectMember is workspace.ProjectStore.RemoveProjectMember.
 func (Projects) RemoveProjectMember(ctx context.Context, tx access.Tx, workspaceID, projectID, userID string) (bool, error) {
 	q := on(tx)
-	if err := meetInProject(ctx, q, workspaceID, projectID, userID); err != nil {
-		return false, err
+	for _, meet := range []func() (int64, error){
+		func() (int64, error) { return q.MeetMember(ctx, workspaceID, userID) },
+		func() (int64, error) { return q.MeetConnectionsOf(ctx, workspaceID, userID) },
+	} {
+		if _, err := meet(); err != nil {
+			return false, err
+		}
 	}
 	n, err := q.RemoveProjectMember(ctx, projectID, userID, workspaceID)
 	return n == 1, err
-}
-
-// meetInProject makes calls of the person's connections wait for this unit of
-// work, or this one for them.
-func meetInProject(ctx context.Context, q *gen.Queries, workspaceID, projectID, userID string) error {
-	if _, err := q.MeetConnectionsOf(ctx, workspaceID, userID); err != nil {
-		return err
-	}
-	_, err := q.MeetProject(ctx, projectID, workspaceID)
-	return err
 }
 
 // flagOf is how yes and no are kept.

@@ -3,9 +3,9 @@ package workspace
 import (
 	"context"
 	"crypto/subtle"
-	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -71,12 +71,16 @@ type AccountStore interface {
 	UserByID(ctx context.Context, tx access.Tx, id string) (User, error)
 	Users(ctx context.Context, tx access.Tx, page Page) ([]User, error)
 	SetPassword(ctx context.Context, tx access.Tx, userID, hash string) error
+	// ConfirmPassword says whether the hash is still the person's and they are not
+	// disabled. SetPassword waits for the end of tx, or this for its.
+	ConfirmPassword(ctx context.Context, tx access.Tx, userID, hash string) (bool, error)
 	// AnyWorkspaceOf is a workspace that the person is in.
 	AnyWorkspaceOf(ctx context.Context, tx access.Tx, userID string) (string, error)
 
 	AddSession(ctx context.Context, tx access.Tx, s Session, token access.TokenHash, userAgent string) error
 	SessionByToken(ctx context.Context, tx access.Tx, token access.TokenHash) (Session, error)
-	SeeSession(ctx context.Context, tx access.Tx, id string, now time.Time) error
+	// SeeSession notes a use, which lets the session live until then at least.
+	SeeSession(ctx context.Context, tx access.Tx, id string, now, until time.Time) error
 	RemoveSession(ctx context.Context, tx access.Tx, token access.TokenHash) error
 	RemoveSessionsOf(ctx context.Context, tx access.Tx, userID string) error
 
@@ -90,6 +94,9 @@ type AccountStore interface {
 	InvitationByToken(ctx context.Context, tx access.Tx, token access.TokenHash) (Invitation, error)
 	// UseInvitation says whether the invitation was unused and not too old.
 	UseInvitation(ctx context.Context, tx access.Tx, token access.TokenHash, now time.Time) (bool, error)
+	// VoidInvitations ends the person's unused invitations to the workspace, or to
+	// all if workspaceID is "".
+	VoidInvitations(ctx context.Context, tx access.Tx, userID, workspaceID string, now time.Time) error
 
 	Setting(ctx context.Context, tx access.Tx, name string) (value string, ok bool, err error)
 	PutSetting(ctx context.Context, tx access.Tx, name, value string) error
@@ -258,7 +265,11 @@ func (s *Accounts) SetUp(ctx context.Context, f Setup, members *Members) (Signed
 		if err != nil {
 			return err
 		}
-		if !taken { // by somebody who was a moment faster
+		any, err := s.store.AnyUser(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if !taken || any { // by somebody who was a moment faster
 			return setUpAlready()
 		}
 		if _, err := s.store.AddUser(ctx, tx, u); err != nil {
@@ -335,36 +346,51 @@ type SignIn struct {
 // and an unknown address, in the same time; only failures count towards limits.
 func (s *Accounts) SignIn(ctx context.Context, f SignIn) (SignedIn, error) {
 	email, _ := Email(f.Email) // an impossible address is one that nobody has
+	// Each try is counted before it is judged, or many at once would slip through.
 	account, address := "account "+email, "address "+f.Address
-	for _, key := range []string{account, address} {
-		if wait, ok := take(s.config.SignIns, key); !ok {
-			return SignedIn{}, tooManyTries(wait)
-		}
+	if wait, ok := take(s.config.SignIns, address); !ok {
+		return SignedIn{}, tooManyTries(wait)
 	}
-	var u User
-	err := s.work.Read(ctx, func(tx access.Tx) (err error) {
-		u, err = s.store.UserByEmail(ctx, tx, email)
-		return err
-	})
-	if err != nil && access.CodeOf(err) != access.NotFound {
-		return SignedIn{}, err
+	if wait, ok := take(s.config.SignIns, account); !ok {
+		giveBack(s.config.SignIns, address)
+		return SignedIn{}, tooManyTries(wait)
 	}
-	ok, err := s.matches(ctx, f.Password, u.PasswordHash)
-	if err != nil {
-		return SignedIn{}, err
-	}
-	if !ok || u.Disabled {
-		s.auditSignIn(ctx, u.ID, access.Forbidden)
+	in, failed, err := s.try(ctx, email, f)
+	if failed {
 		return SignedIn{}, access.Refuse(access.Unauthenticated, "Email or password is wrong.")
 	}
 	giveBack(s.config.SignIns, account)
 	giveBack(s.config.SignIns, address)
-	var in SignedIn
-	err = s.work.Write(ctx, func(tx access.Tx) (err error) {
+	return in, err
+}
+
+// try judges one sign-in; failed is the caller's failure, err is ours.
+func (s *Accounts) try(ctx context.Context, email string, f SignIn) (in SignedIn, failed bool, err error) {
+	var u User
+	err = s.work.Read(ctx, func(tx access.Tx) (err error) {
+		u, err = s.store.UserByEmail(ctx, tx, email)
+		return err
+	})
+	if err != nil && access.CodeOf(err) != access.NotFound {
+		return SignedIn{}, false, err
+	}
+	ok, err := s.matches(ctx, f.Password, u.PasswordHash)
+	if err != nil {
+		return SignedIn{}, false, err
+	}
+	if !ok || u.Disabled {
+		s.auditSignIn(ctx, u.ID)
+		return SignedIn{}, true, nil
+	}
+	err = s.work.Write(ctx, func(tx access.Tx) error {
+		ok, err := s.store.ConfirmPassword(ctx, tx, u.ID, u.PasswordHash)
+		if failed = !ok; err != nil || failed { // it was changed while it was compared
+			return err
+		}
 		in, err = s.open(ctx, tx, u, f.Keep, f.UserAgent)
 		return err
 	})
-	return in, err
+	return in, failed && err == nil, err
 }
 
 func take(t Tries, key string) (time.Duration, bool) {
@@ -386,9 +412,10 @@ func tooManyTries(wait time.Duration) error {
 
 // auditSignIn notes a failed sign-in. Failing to note it does not change the
 // answer: it is a refusal already.
-func (s *Accounts) auditSignIn(ctx context.Context, userID string, code access.Code) {
+func (s *Accounts) auditSignIn(ctx context.Context, userID string) {
+	ctx = context.WithoutCancel(ctx) // who hung up failed too
 	_ = s.work.Write(ctx, func(tx access.Tx) error {
-		return s.audit.AppendAudit(ctx, tx, Entry{ID: NewID(), UserID: userID, Tool: "session.create", Code: code, CreatedAt: s.now()})
+		return s.audit.AppendAudit(ctx, tx, Entry{ID: NewID(), UserID: userID, Tool: "session.create", Code: access.Unauthenticated, CreatedAt: s.now()})
 	})
 }
 
@@ -401,9 +428,7 @@ func (s *Accounts) open(ctx context.Context, tx access.Tx, u User, keep bool, us
 		life = s.config.SessionLife
 	}
 	session := Session{ID: NewID(), User: u, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(life)}
-	if len(userAgent) > maxUserAgent {
-		userAgent = userAgent[:maxUserAgent]
-	}
+	userAgent = strings.ToValidUTF8(userAgent[:min(len(userAgent), maxUserAgent)], "") // a header may hold any bytes
 	if err := s.store.AddSession(ctx, tx, session, hash, userAgent); err != nil {
 		return SignedIn{}, err
 	}
@@ -431,6 +456,16 @@ func (s *Accounts) SignOut(ctx context.Context, token string) error {
 // Session is who the cookie's token belongs to, by the state of this moment;
 // Unauthenticated if it is unknown, ended, too old or was not used for too long.
 func (s *Accounts) Session(ctx context.Context, token string) (access.Principal, error) {
+	return s.session(ctx, token, true)
+}
+
+// LookAtSession is Session for a look that is no use: whoever only listens does
+// not stay signed in by that.
+func (s *Accounts) LookAtSession(ctx context.Context, token string) (access.Principal, error) {
+	return s.session(ctx, token, false)
+}
+
+func (s *Accounts) session(ctx context.Context, token string, used bool) (access.Principal, error) {
 	hash, ok := access.HashToken(access.TokenSession, token)
 	if !ok {
 		return access.Principal{}, signInFirst()
@@ -440,20 +475,26 @@ func (s *Accounts) Session(ctx context.Context, token string) (access.Principal,
 		return access.Principal{}, err
 	}
 	now := s.now()
-	if !now.Before(found.ExpiresAt) || now.Sub(found.LastSeenAt) >= s.idle(found) || found.User.Disabled {
+	if !now.Before(found.ExpiresAt) || found.User.Disabled {
 		return access.Principal{}, signInFirst()
 	}
-	s.see(ctx, found, now, s.store.SeeSession)
+	if used {
+		s.see(ctx, found, now, func(tx access.Tx) error {
+			return s.store.SeeSession(ctx, tx, found.ID, now, s.lives(found, now))
+		})
+	}
 	return principalOf(found, access.CredentialSession), nil
 }
 
-// idle is how long the session may lie unused. One that the person asked to keep
-// lives until its end.
-func (s *Accounts) idle(found Session) time.Duration {
-	if found.ExpiresAt.Sub(found.CreatedAt) > s.config.SessionIdle {
-		return s.config.SessionLife
+// lives is until when a session that is used now lives: until it is not used for
+// SessionIdle, but not beyond SessionLife. One that the person asked to keep has
+// all of that from the beginning.
+func (s *Accounts) lives(found Session, now time.Time) time.Time {
+	idle, end := now.Add(s.config.SessionIdle), found.CreatedAt.Add(s.config.SessionLife)
+	if idle.Before(end) {
+		return idle
 	}
-	return s.config.SessionIdle
+	return end
 }
 
 // PersonalToken is whose token this is, by the state of this moment.
@@ -469,7 +510,8 @@ func (s *Accounts) PersonalToken(ctx context.Context, token string) (access.Prin
 	if found.User.Disabled {
 		return access.Principal{}, signInFirst()
 	}
-	s.see(ctx, found, s.now(), s.store.SeePersonalToken)
+	now := s.now()
+	s.see(ctx, found, now, func(tx access.Tx) error { return s.store.SeePersonalToken(ctx, tx, found.ID, now) })
 	return principalOf(found, access.CredentialPersonalToken), nil
 }
 
@@ -489,12 +531,11 @@ func (s *Accounts) find(ctx context.Context, token access.TokenHash,
 
 // see notes the use, to the minute. It is for the person to look at; a failure
 // must not keep them out.
-func (s *Accounts) see(ctx context.Context, found Session, now time.Time,
-	note func(context.Context, access.Tx, string, time.Time) error) {
+func (s *Accounts) see(ctx context.Context, found Session, now time.Time, note func(access.Tx) error) {
 	if now.Sub(found.LastSeenAt) < seenEvery {
 		return
 	}
-	_ = s.work.Write(ctx, func(tx access.Tx) error { return note(ctx, tx, found.ID, now) })
+	_ = s.work.Write(ctx, note)
 }
 
 // Me is the person's own account.
@@ -596,8 +637,16 @@ func (s *Accounts) AcceptInvitation(ctx context.Context, token, password, userAg
 	return in, err
 }
 
+// setPassword also ends what could still be done with the old one, and the other
+// links by which somebody could choose yet another.
 func (s *Accounts) setPassword(ctx context.Context, tx access.Tx, userID, hash string) error {
-	return errors.Join(s.store.SetPassword(ctx, tx, userID, hash), s.store.RemoveSessionsOf(ctx, tx, userID))
+	if err := s.store.SetPassword(ctx, tx, userID, hash); err != nil {
+		return err
+	}
+	if err := s.store.VoidInvitations(ctx, tx, userID, "", s.now()); err != nil {
+		return err
+	}
+	return s.store.RemoveSessionsOf(ctx, tx, userID)
 }
 
 // PrincipalByEmail is the person with this address, as the command line of the

@@ -41,6 +41,8 @@ type MemberStore interface {
 	Member(ctx context.Context, tx access.Tx, workspaceID, userID string) (Member, error)
 	// AddMember says whether the person was no member before.
 	AddMember(ctx context.Context, tx access.Tx, workspaceID, userID string, role access.Role, now time.Time) (bool, error)
+	// MemberElsewhere says whether the person is in another workspace too.
+	MemberElsewhere(ctx context.Context, tx access.Tx, workspaceID, userID string) (bool, error)
 	ChangeRole(ctx context.Context, tx access.Tx, workspaceID, userID string, role access.Role) error
 	// RemoveMember also takes the person off the workspace's projects and ACLs.
 	RemoveMember(ctx context.Context, tx access.Tx, workspaceID, userID string) error
@@ -104,7 +106,9 @@ type NewMember struct {
 
 // Add lets a person into the permit's workspace. Somebody new gets an account;
 // without a password the invitation is a token for the page where they choose
-// one. Somebody known keeps name and password, and needs no invitation.
+// one. Somebody known keeps name and password, and needs no invitation. Nor do
+// they get one while another workspace has invited them: with it, the owners here
+// could become a member there.
 func (s *Members) Add(ctx context.Context, tx access.Tx, p access.Permit, n NewMember) (m Member, invitation string, err error) {
 	if err := p.Covers(access.KindWorkspace, access.RightManage); err != nil {
 		return Member{}, "", err
@@ -123,13 +127,22 @@ func (s *Members) Add(ctx context.Context, tx access.Tx, p access.Permit, n NewM
 	if !added {
 		return Member{}, "", access.Refuse(access.Conflict, "%s is a member already.", user.Email)
 	}
-	if user.PasswordHash == "" {
-		if invitation, err = s.accounts.invite(ctx, tx, p.Workspace(), user.ID); err != nil {
-			return Member{}, "", err
-		}
+	if invitation, err = s.invite(ctx, tx, p, user); err != nil {
+		return Member{}, "", err
 	}
 	m = Member{ID: user.ID, Name: user.Name, Email: user.Email, Role: n.Role, Invited: user.PasswordHash == "", JoinedAt: s.now()}
 	return m, invitation, s.record(ctx, tx, p.Principal(), p.Workspace(), "member.added", user.ID, n.Role)
+}
+
+func (s *Members) invite(ctx context.Context, tx access.Tx, p access.Permit, u User) (string, error) {
+	if u.PasswordHash != "" {
+		return "", nil
+	}
+	elsewhere, err := s.store.MemberElsewhere(ctx, tx, p.Workspace(), u.ID)
+	if err != nil || elsewhere {
+		return "", err
+	}
+	return s.accounts.invite(ctx, tx, p.Workspace(), u.ID)
 }
 
 func (n *NewMember) check() error {
@@ -202,6 +215,9 @@ func (s *Members) Remove(ctx context.Context, tx access.Tx, p access.Permit, use
 		return err
 	}
 	if err := s.store.RemoveMember(ctx, tx, p.Workspace(), userID); err != nil {
+		return err
+	}
+	if err := s.accounts.store.VoidInvitations(ctx, tx, userID, p.Workspace(), s.now()); err != nil {
 		return err
 	}
 	return s.record(ctx, tx, p.Principal(), p.Workspace(), "member.removed", userID, "")

@@ -24,6 +24,11 @@ type Project struct {
 	UpdatedAt   time.Time
 }
 
+// ProjectState is what the check reads along with a project, for Permit.Loaded.
+type ProjectState struct {
+	Archived bool
+}
+
 // ProjectStore keeps projects and who is listed in the private ones.
 type ProjectStore interface {
 	AddProject(ctx context.Context, tx access.Tx, p Project) error
@@ -39,7 +44,7 @@ type ProjectStore interface {
 	PeopleOfProject(ctx context.Context, tx access.Tx, workspaceID, projectID string, page Page) ([]Member, error)
 	// AddProjectMember lists a member of the workspace in the project; known is false
 	// for anybody else. RemoveProjectMember takes them off and says whether they were
-	// listed. Both make calls about the project wait, or wait for them.
+	// listed; writes of theirs and of their connections wait for it, or it for them.
 	AddProjectMember(ctx context.Context, tx access.Tx, workspaceID, projectID, userID string, now time.Time) (added, known bool, err error)
 	RemoveProjectMember(ctx context.Context, tx access.Tx, workspaceID, projectID, userID string) (bool, error)
 }
@@ -115,6 +120,9 @@ func (s *Projects) Change(ctx context.Context, tx access.Tx, p access.Permit, c 
 	if err != nil {
 		return Project{}, err
 	}
+	if c.Name == nil && c.Private == nil && c.Archived == nil {
+		return Project{}, refuseFaults(faultf("/name", "or private or archived is required"))
+	}
 	if c.ExpectedVersion != 0 && c.ExpectedVersion != now.Version {
 		return Project{}, staleProject(now.Version)
 	}
@@ -125,6 +133,7 @@ func (s *Projects) Change(ctx context.Context, tx access.Tx, p access.Permit, c 
 		}
 		now.Name = name
 	}
+	closes := c.Private != nil && *c.Private && !now.Private
 	if c.Private != nil {
 		now.Private = *c.Private
 	}
@@ -142,7 +151,7 @@ func (s *Projects) Change(ctx context.Context, tx access.Tx, p access.Permit, c 
 	if !ok { // somebody else was first
 		return Project{}, staleProject(now.Version + 1)
 	}
-	if now.Private { // who closes a project does not lock themselves out
+	if closes { // who closes a project does not lock themselves out
 		_, _, err := s.store.AddProjectMember(ctx, tx, now.WorkspaceID, now.ID, p.Principal().UserID, now.UpdatedAt)
 		if err != nil {
 			return Project{}, err

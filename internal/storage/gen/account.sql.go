@@ -109,6 +109,21 @@ func (q *Queries) AddUser(ctx context.Context, arg AddUserParams) (int64, error)
 	return result.RowsAffected()
 }
 
+const confirmPassword = `-- name: ConfirmPassword :execrows
+UPDATE users SET password_hash = password_hash
+WHERE id = $1 AND password_hash = $2 AND disabled_at = 0
+`
+
+// Holds the row, so that a new password and a sign-in with the old one come one
+// after the other.
+func (q *Queries) ConfirmPassword(ctx context.Context, iD string, passwordHash string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, confirmPassword, iD, passwordHash)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const invitation = `-- name: Invitation :one
 SELECT i.workspace_id, i.user_id, i.expires_at, i.used_at, u.email, u.name, u.disabled_at, w.name AS workspace_name
 FROM invitations i JOIN users u ON u.id = i.user_id JOIN workspaces w ON w.id = i.workspace_id
@@ -262,11 +277,14 @@ func (q *Queries) SeePersonalToken(ctx context.Context, now int64, iD string) (i
 }
 
 const seeSession = `-- name: SeeSession :execrows
-UPDATE browser_sessions SET last_seen_at = $1 WHERE id = $2 AND last_seen_at < $1
+UPDATE browser_sessions SET last_seen_at = $1,
+       expires_at = CASE WHEN expires_at < CAST($2 AS BIGINT) THEN CAST($2 AS BIGINT) ELSE expires_at END
+WHERE id = $3 AND last_seen_at < $1
 `
 
-func (q *Queries) SeeSession(ctx context.Context, now int64, iD string) (int64, error) {
-	result, err := q.db.ExecContext(ctx, seeSession, now, iD)
+// Until is how long this use lets the session live; it never makes a life shorter.
+func (q *Queries) SeeSession(ctx context.Context, now int64, until int64, iD string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, seeSession, now, until, iD)
 	if err != nil {
 		return 0, err
 	}
@@ -409,4 +427,19 @@ func (q *Queries) Users(ctx context.Context, after string, most int32) ([]User, 
 		return nil, err
 	}
 	return items, nil
+}
+
+const voidInvitations = `-- name: VoidInvitations :execrows
+UPDATE invitations SET used_at = $1
+WHERE user_id = $2 AND used_at = 0
+  AND (CAST($3 AS TEXT) = '' OR workspace_id = $3)
+`
+
+// Of the person, to the workspace, or to all of them if that is ”.
+func (q *Queries) VoidInvitations(ctx context.Context, now int64, userID string, workspaceID string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, voidInvitations, now, userID, workspaceID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }

@@ -55,6 +55,19 @@ func (q *Queries) ChangeRole(ctx context.Context, role string, workspaceID strin
 	return result.RowsAffected()
 }
 
+const meetMember = `-- name: MeetMember :execrows
+UPDATE memberships SET role = role WHERE workspace_id = $1 AND user_id = $2
+`
+
+// Makes writes of the person wait for this unit of work, or it for them.
+func (q *Queries) MeetMember(ctx context.Context, workspaceID string, userID string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, meetMember, workspaceID, userID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const meetWorkspace = `-- name: MeetWorkspace :execrows
 UPDATE workspaces SET name = name WHERE id = $1
 `
@@ -95,6 +108,17 @@ func (q *Queries) Member(ctx context.Context, workspaceID string, userID string)
 		&i.CreatedAt,
 	)
 	return i, err
+}
+
+const memberElsewhere = `-- name: MemberElsewhere :one
+SELECT EXISTS (SELECT 1 FROM memberships WHERE user_id = $1 AND workspace_id <> $2)
+`
+
+func (q *Queries) MemberElsewhere(ctx context.Context, userID string, workspaceID string) (bool, error) {
+	row := q.db.QueryRowContext(ctx, memberElsewhere, userID, workspaceID)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
 }
 
 const members = `-- name: Members :many

@@ -95,6 +95,21 @@ func (q *Queries) ChangeProject(ctx context.Context, arg ChangeProjectParams) (i
 	return result.RowsAffected()
 }
 
+const meetConnectionsIn = `-- name: MeetConnectionsIn :execrows
+UPDATE connections SET last_used_at = last_used_at
+WHERE workspace_id = $1
+  AND id IN (SELECT cp.connection_id FROM connection_projects cp WHERE cp.project_id = $2)
+`
+
+// Makes calls of the project's connections wait for this unit of work, or it for them.
+func (q *Queries) MeetConnectionsIn(ctx context.Context, workspaceID string, projectID string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, meetConnectionsIn, workspaceID, projectID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const meetConnectionsOf = `-- name: MeetConnectionsOf :execrows
 UPDATE connections SET last_used_at = last_used_at WHERE workspace_id = $1 AND approver_id = $2
 `
@@ -102,19 +117,6 @@ UPDATE connections SET last_used_at = last_used_at WHERE workspace_id = $1 AND a
 // Makes calls of the person's connections wait for this unit of work, or it for them.
 func (q *Queries) MeetConnectionsOf(ctx context.Context, workspaceID string, userID string) (int64, error) {
 	result, err := q.db.ExecContext(ctx, meetConnectionsOf, workspaceID, userID)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
-const meetProject = `-- name: MeetProject :execrows
-UPDATE projects SET updated_at = updated_at WHERE id = $1 AND workspace_id = $2
-`
-
-// Makes calls that touch the project wait for this unit of work, or it for them.
-func (q *Queries) MeetProject(ctx context.Context, iD string, workspaceID string) (int64, error) {
-	result, err := q.db.ExecContext(ctx, meetProject, iD, workspaceID)
 	if err != nil {
 		return 0, err
 	}

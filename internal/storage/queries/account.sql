@@ -17,6 +17,12 @@ SELECT id, email, name, password_hash, disabled_at, created_at FROM users WHERE 
 -- name: SetPassword :execrows
 UPDATE users SET password_hash = $2 WHERE id = $1;
 
+-- name: ConfirmPassword :execrows
+-- Holds the row, so that a new password and a sign-in with the old one come one
+-- after the other.
+UPDATE users SET password_hash = password_hash
+WHERE id = sqlc.arg(id) AND password_hash = sqlc.arg(password_hash) AND disabled_at = 0;
+
 -- name: AddSession :exec
 INSERT INTO browser_sessions (id, token_hash, user_id, created_at, last_seen_at, expires_at, user_agent) VALUES ($1, $2, $3, $4, $5, $6, $7);
 
@@ -26,7 +32,10 @@ FROM browser_sessions s JOIN users u ON u.id = s.user_id
 WHERE s.token_hash = $1;
 
 -- name: SeeSession :execrows
-UPDATE browser_sessions SET last_seen_at = sqlc.arg(now) WHERE id = sqlc.arg(id) AND last_seen_at < sqlc.arg(now);
+-- Until is how long this use lets the session live; it never makes a life shorter.
+UPDATE browser_sessions SET last_seen_at = sqlc.arg(now),
+       expires_at = CASE WHEN expires_at < CAST(sqlc.arg(until) AS BIGINT) THEN CAST(sqlc.arg(until) AS BIGINT) ELSE expires_at END
+WHERE id = sqlc.arg(id) AND last_seen_at < sqlc.arg(now);
 
 -- name: RemoveSession :execrows
 DELETE FROM browser_sessions WHERE token_hash = $1;
@@ -64,3 +73,9 @@ WHERE i.token_hash = $1;
 
 -- name: UseInvitation :execrows
 UPDATE invitations SET used_at = sqlc.arg(now) WHERE token_hash = sqlc.arg(token_hash) AND used_at = 0 AND expires_at > sqlc.arg(now);
+
+-- name: VoidInvitations :execrows
+-- Of the person, to the workspace, or to all of them if that is ''.
+UPDATE invitations SET used_at = sqlc.arg(now)
+WHERE user_id = sqlc.arg(user_id) AND used_at = 0
+  AND (CAST(sqlc.arg(workspace_id) AS TEXT) = '' OR workspace_id = sqlc.arg(workspace_id));

@@ -35,6 +35,13 @@ UPDATE workspaces SET name = name WHERE id = $1;
 SELECT COUNT(*) FROM memberships m JOIN users u ON u.id = m.user_id
 WHERE m.workspace_id = sqlc.arg(workspace_id) AND m.role = 'owner' AND m.user_id <> sqlc.arg(user_id) AND u.disabled_at = 0;
 
+-- name: MemberElsewhere :one
+SELECT EXISTS (SELECT 1 FROM memberships WHERE user_id = sqlc.arg(user_id) AND workspace_id <> sqlc.arg(workspace_id));
+
+-- name: MeetMember :execrows
+-- Makes writes of the person wait for this unit of work, or it for them.
+UPDATE memberships SET role = role WHERE workspace_id = sqlc.arg(workspace_id) AND user_id = sqlc.arg(user_id);
+
 -- name: ChangeRole :execrows
 UPDATE memberships SET role = sqlc.arg(role) WHERE workspace_id = sqlc.arg(workspace_id) AND user_id = sqlc.arg(user_id);
 

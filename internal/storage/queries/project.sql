@@ -42,9 +42,11 @@ DELETE FROM project_members
 WHERE project_members.project_id = sqlc.arg(project_id) AND project_members.user_id = sqlc.arg(user_id)
   AND EXISTS (SELECT 1 FROM projects p WHERE p.id = project_members.project_id AND p.workspace_id = sqlc.arg(workspace_id));
 
--- name: MeetProject :execrows
--- Makes calls that touch the project wait for this unit of work, or it for them.
-UPDATE projects SET updated_at = updated_at WHERE id = sqlc.arg(id) AND workspace_id = sqlc.arg(workspace_id);
+-- name: MeetConnectionsIn :execrows
+-- Makes calls of the project's connections wait for this unit of work, or it for them.
+UPDATE connections SET last_used_at = last_used_at
+WHERE workspace_id = sqlc.arg(workspace_id)
+  AND id IN (SELECT cp.connection_id FROM connection_projects cp WHERE cp.project_id = sqlc.arg(project_id));
 
 -- name: MeetConnectionsOf :execrows
 -- Makes calls of the person's connections wait for this unit of work, or it for them.
