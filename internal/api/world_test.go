@@ -215,6 +215,14 @@ func (w *world) user(id string) {
 	w.exec(`INSERT INTO users (id, email, name, password_hash, disabled_at, created_at) VALUES ($1, $2, $3, $4, 0, 1)`, id, id+"@atlas.example", "Name of "+id, passwordHash())
 }
 
+// from is nobody at another address of this machine.
+func (w *world) from(address string) *caller {
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	transport := &http.Transport{Proxy: nil, DialContext: dialer.DialContext}
+	w.Cleanup(transport.CloseIdleConnections)
+	return &caller{w: w, name: address, client: &http.Client{Transport: transport}}
+}
+
 // caller is somebody who makes calls, as a browser with a cookie or as a script with
 // a token.
 type caller struct {
@@ -222,6 +230,7 @@ type caller struct {
 	name   string
 	cookie string
 	token  string
+	client *http.Client // nil is the usual one
 }
 
 func (w *world) nobody() *caller { return &caller{w: w, name: "nobody"} }
@@ -313,7 +322,11 @@ func (c *caller) request(method, path, body string, change ...func(*http.Request
 
 func (c *caller) call(method, path, body string, change ...func(*http.Request)) answer {
 	c.w.Helper()
-	resp, err := client.Do(c.request(method, path, body, change...))
+	via := client
+	if c.client != nil {
+		via = c.client
+	}
+	resp, err := via.Do(c.request(method, path, body, change...))
 	if err != nil {
 		c.w.Fatalf("%s %s: %v", method, path, err)
 	}
