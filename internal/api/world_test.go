@@ -57,6 +57,7 @@ type world struct {
 	site    *guard.Site
 
 	accounts *workspace.Accounts
+	looks    chan struct{} // one for each look at a session, while somebody waits
 
 	mu  sync.Mutex
 	now time.Time // guarded by mu
@@ -91,7 +92,7 @@ func eachEmptyWorld(t *testing.T, f func(w *world)) {
 
 func newWorld(t testing.TB, o storage.Options) *world {
 	t.Helper()
-	w := &world{TB: t, options: o, now: time.Now().Truncate(time.Millisecond)}
+	w := &world{TB: t, options: o, looks: make(chan struct{}), now: time.Now().Truncate(time.Millisecond)}
 	var err error
 	if w.db, err = storage.Open(context.Background(), o); err != nil {
 		t.Fatal(err)
@@ -128,7 +129,7 @@ func (w *world) wire() *api.API {
 	w.accounts, err = workspace.NewAccounts(workspace.AccountConfig{
 		SessionIdle: 24 * time.Hour, SessionLife: 30 * 24 * time.Hour,
 		SignIns: guard.Per(10, 5*time.Minute, w.clock), Setups: guard.Per(10, 5*time.Minute, w.clock),
-	}, w.db, storage.Accounts{}, storage.Audit{}, w.clock)
+	}, w.db, watched{looks: w.looks}, storage.Audit{}, w.clock)
 	w.must(err)
 	sessions, err := api.NewSessions(w.accounts, w.site, secret, "form_token", w.clock)
 	w.must(err)
@@ -147,6 +148,20 @@ func (w *world) wire() *api.API {
 		api.AuditRoutes(storage.Audit{}, w.log), api.EventRoutes(storage.Events{}, events, members, c))
 	w.must(err)
 	return a
+}
+
+// watched are accounts that tell when somebody looks at a session.
+type watched struct {
+	storage.Accounts
+	looks chan struct{}
+}
+
+func (s watched) SessionByToken(ctx context.Context, tx access.Tx, token access.TokenHash) (workspace.Session, error) {
+	select {
+	case s.looks <- struct{}{}:
+	default:
+	}
+	return s.Accounts.SessionByToken(ctx, tx, token)
 }
 
 func (w *world) must(err error) {
