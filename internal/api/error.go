@@ -19,6 +19,9 @@ import (
 // it is judged: 400, 408, 413 or 415, as its detail status says.
 const badRequest access.Code = "bad_request"
 
+// maxName bounds how much of a parameter's name a refusal repeats, in bytes.
+const maxName = 60
+
 // statusOf maps each code to HTTP, once for the whole owner API.
 var statusOf = map[access.Code]int{
 	badRequest:                 http.StatusBadRequest,
@@ -166,8 +169,10 @@ func replyRaw(w http.ResponseWriter, status int, body []byte) {
 	w.Write(body) // an error means that the caller has gone
 }
 
-// wrong refuses a request for one faulty parameter.
+// wrong refuses a request for one faulty parameter. Its name is the caller's own
+// words, and repeated only as far as it can be one.
 func wrong(name, message string) error {
+	name = strings.ToValidUTF8(name[:min(len(name), maxName)], "")
 	return access.Refuse(badRequest, "The parameter %s is not right: %s", name, message).
 		With("errors", []workspace.Fault{{Pointer: "/" + name, Message: message}})
 }
