@@ -76,7 +76,7 @@ type stream struct {
 	who   access.Principal
 	teams []string        // that the person was in at the last look
 	after string          // lower bound of the events still to look at
-	sent  map[string]bool // IDs above after that were dealt with
+	done  map[string]bool // IDs above after that were dealt with
 }
 
 // stream answers with events until the caller goes, loses the session, or the
@@ -86,7 +86,7 @@ func (s eventCalls) stream(ctx context.Context, c *Call, _ Nothing) (Nothing, er
 	if err := guard.Unhurried(p.w); err != nil {
 		return Nothing{}, fmt.Errorf("lift the time limits of a stream: %w", err)
 	}
-	st := &stream{eventCalls: s, w: p.w, r: p.r, who: c.Who, sent: map[string]bool{}}
+	st := &stream{eventCalls: s, w: p.w, r: p.r, who: c.Who, done: map[string]bool{}}
 	changed := s.events.Changed() // before the first look, or an event is missed
 	resync, err := st.begin(ctx)
 	if err != nil {
@@ -143,10 +143,10 @@ func (st *stream) begin(ctx context.Context) (resync bool, err error) {
 func (st *stream) beginNow(ctx context.Context, tx access.Tx) error {
 	now := time.Now()
 	st.after = idAt(now.Add(-lateEvents))
-	clear(st.sent)
+	clear(st.done)
 	for _, team := range st.teams {
 		err := st.eachEvent(ctx, tx, team, func(e workspace.Event) error {
-			st.sent[e.ID] = true
+			st.done[e.ID] = true
 			return nil
 		})
 		if err != nil {
@@ -180,16 +180,16 @@ func (st *stream) run(ctx context.Context, changed <-chan struct{}) {
 	}
 }
 
-// errLeft ends the stream of a person who lost a workspace. They come again and are
-// told to read everything anew.
-var errLeft = errors.New("the person left a workspace")
+// errLeft ends the stream of a person who signed out or lost a workspace. Who comes
+// again is told to read everything anew.
+var errLeft = errors.New("the listener left")
 
 // pass reads new events, drops those the person may not see as things stand now,
 // and sends the others.
 func (st *stream) pass(ctx context.Context) error {
-	var visible []workspace.Event
+	var visible, judged []workspace.Event
 	err := st.work.Read(ctx, func(tx access.Tx) error {
-		visible = nil
+		visible, judged = nil, nil
 		teams, err := st.teamsNow(ctx, tx)
 		if err != nil {
 			return err
@@ -201,16 +201,25 @@ func (st *stream) pass(ctx context.Context) error {
 		}
 		st.teams = teams
 		for _, team := range teams {
-			found, err := st.newEvents(ctx, tx, team)
+			err := st.eachEvent(ctx, tx, team, func(e workspace.Event) error {
+				judged = append(judged, e)
+				sees, err := st.sees(ctx, tx, e)
+				if sees {
+					visible = append(visible, e)
+				}
+				return err
+			})
 			if err != nil {
 				return err
 			}
-			visible = append(visible, found...)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
+	}
+	if len(visible) > 0 && !st.sessions.still(st.r, st.who) {
+		return errLeft
 	}
 	// In one order over all workspaces, or going on after one would pass over others.
 	slices.SortFunc(visible, func(a, b workspace.Event) int { return strings.Compare(a.ID, b.ID) })
@@ -218,28 +227,15 @@ func (st *stream) pass(ctx context.Context) error {
 		if err := st.send(e); err != nil {
 			return err
 		}
-		st.sent[e.ID] = true
+	}
+	for _, e := range judged {
+		st.done[e.ID] = true
 	}
 	st.moveOn()
 	return http.NewResponseController(st.w).Flush()
 }
 
-// newEvents are the workspace's events that the person may see and did not get yet.
-func (st *stream) newEvents(ctx context.Context, tx access.Tx, workspaceID string) (visible []workspace.Event, err error) {
-	err = st.eachEvent(ctx, tx, workspaceID, func(e workspace.Event) error {
-		if st.sent[e.ID] {
-			return nil
-		}
-		sees, err := st.sees(ctx, tx, e)
-		if sees {
-			visible = append(visible, e)
-		}
-		return err
-	})
-	return visible, err
-}
-
-// eachEvent gives do the workspace's events that are still to look at, in order.
+// eachEvent gives do the workspace's events that were not dealt with yet, in order.
 func (st *stream) eachEvent(ctx context.Context, tx access.Tx, workspaceID string, do func(workspace.Event) error) error {
 	for after := st.after; ; {
 		found, err := st.log.EventsSince(ctx, tx, workspaceID, after, eventBatch)
@@ -247,10 +243,13 @@ func (st *stream) eachEvent(ctx context.Context, tx access.Tx, workspaceID strin
 			return err
 		}
 		for _, e := range found {
+			after = e.ID
+			if st.done[e.ID] {
+				continue
+			}
 			if err := do(e); err != nil {
 				return err
 			}
-			after = e.ID
 		}
 		if len(found) < eventBatch {
 			return nil
@@ -279,9 +278,9 @@ func (st *stream) teamsNow(ctx context.Context, tx access.Tx) (ids []string, err
 func (st *stream) moveOn() {
 	bound := idAt(time.Now().Add(-lateEvents))
 	st.after = max(st.after, bound)
-	for id := range st.sent {
+	for id := range st.done {
 		if id <= st.after {
-			delete(st.sent, id)
+			delete(st.done, id)
 		}
 	}
 }
