@@ -179,7 +179,12 @@ func (p *passage) readArguments() {
 		raw = jsontext.Value("{}")
 	}
 	var loose any
-	if err := json.Unmarshal(raw, &loose); err != nil {
+	err := json.Unmarshal(raw, &loose)
+	if number, ok := errors.AsType[*json.SemanticError](err); ok { // JSON, with a number that no float64 holds
+		p.fault = refuseArguments([]problem{{shorten(string(number.JSONPointer)), "type", "is too great a number"}})
+		return
+	}
+	if err != nil {
 		p.fault = access.Refuse(access.InvalidArguments, "The arguments are not JSON.").Because(err)
 		return
 	}
