@@ -12,7 +12,8 @@ import (
 )
 
 // requireFields refuses a body in which a field is left out, or null, that its Go
-// type does not mark omitzero: what was forgotten must not pass for empty.
+// type does not mark omitzero: what was forgotten must not pass for empty. Nor
+// must a null in a list.
 func requireFields(t reflect.Type, body []byte) error {
 	var loose any
 	if err := json.Unmarshal(body, &loose); err != nil {
@@ -30,7 +31,12 @@ func missingFields(t reflect.Type, v any, at string) (faults []workspace.Fault) 
 	case reflect.Slice:
 		list, _ := v.([]any)
 		for i, item := range list {
-			faults = append(faults, missingFields(t.Elem(), item, at+"/"+strconv.Itoa(i))...)
+			place := at + "/" + strconv.Itoa(i)
+			if item == nil {
+				faults = append(faults, workspace.Fault{Pointer: place, Message: "must not be null"})
+				continue
+			}
+			faults = append(faults, missingFields(t.Elem(), item, place)...)
 		}
 	case reflect.Pointer:
 		return missingFields(t.Elem(), v, at)
