@@ -21,7 +21,8 @@ import (
 type wrong struct {
 	pointer string // to what is wrong (RFC 6901)
 	what    string
-	value   any // of the whole arguments
+	value   any  // of the whole arguments
+	lenient bool // a null where nothing need be: the owner API reads it as nothing
 }
 
 // written is a JSON value as it is written, for what Go has no value for.
@@ -31,7 +32,7 @@ type written = json.RawMessage
 // stands, and put makes the whole arguments out of what stands there instead.
 func wrongs(schema map[string]any, value any, at string, put func(any) any) []wrong {
 	var all []wrong
-	add := func(what string, v any) { all = append(all, wrong{at, what, put(v)}) }
+	add := func(what string, v any) { all = append(all, wrong{pointer: at, what: what, value: put(v)}) }
 	for what, v := range wrongTypes(schema["type"]) {
 		if at != "" || what != "null" { // no arguments at all may be written as null
 			add(what, v)
@@ -77,6 +78,9 @@ func wrongs(schema map[string]any, value any, at string, put func(any) any) []wr
 	return all
 }
 
+// beyondFloat is what a number is that an int64 holds and a float64 does not.
+const beyondFloat = "beyond 2^53"
+
 // wrongTypes are values of every other type than the schema's, and numbers that no
 // two readers agree on.
 func wrongTypes(kind any) map[string]any {
@@ -94,7 +98,7 @@ func wrongTypes(kind any) map[string]any {
 		delete(all, "an object")
 	case "integer":
 		delete(all, "a number")
-		maps.Copy(all, map[string]any{"a fraction": written("1.5"), "beyond 2^53": written("9007199254740993"), "beyond 2^64": written("18446744073709551617"), "beyond floats": written("1e400")})
+		maps.Copy(all, map[string]any{"a fraction": written("1.5"), beyondFloat: written("9007199254740993"), "beyond 2^64": written("18446744073709551617"), "beyond floats": written("1e400")})
 	}
 	return all
 }
@@ -108,23 +112,27 @@ func wrongMembers(schema map[string]any, value any, at string, put func(any) any
 		o[name] = v
 		return put(o)
 	}
-	all := []wrong{{at + "/no_such_member", "unknown", with("no_such_member", 1)}}
+	all := []wrong{{pointer: at + "/no_such_member", what: "unknown", value: with("no_such_member", 1)}}
 	required, _ := schema["required"].([]any)
 	for _, name := range required {
 		o := maps.Clone(object)
 		delete(o, name.(string))
-		all = append(all, wrong{at + "/" + name.(string), "missing", put(o)})
+		all = append(all, wrong{pointer: at + "/" + name.(string), what: "missing", value: put(o)})
 	}
 	properties := schema["properties"].(map[string]any)
 	for name, member := range properties {
 		upper := strings.ToUpper(name)
-		all = append(all, wrong{at + "/" + upper, "in capitals", with(upper, object[name])})
+		all = append(all, wrong{pointer: at + "/" + upper, what: "in capitals", value: with(upper, object[name])})
 		member := member.(map[string]any)
 		good, ok := object[name]
 		if !ok {
 			good = sample(member)
 		}
-		all = append(all, wrongs(member, good, at+"/"+name, func(v any) any { return with(name, v) })...)
+		inside := wrongs(member, good, at+"/"+name, func(v any) any { return with(name, v) })
+		for i := range inside {
+			inside[i].lenient = inside[i].lenient || inside[i].pointer == at+"/"+name && inside[i].what == "null" && !slices.Contains(required, any(name))
+		}
+		all = append(all, inside...)
 	}
 	return all
 }

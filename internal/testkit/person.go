@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,6 +63,21 @@ func (h *House) Invite(email, role string) *Person {
 func (p *Person) SignIn() {
 	p.house.Helper()
 	p.Must("POST", "/sign-in", Object{"email": p.Email, "password": Password}, nil)
+}
+
+// Cookie is the header that shows who the person is, for requests that Do cannot
+// make.
+func (p *Person) Cookie() string {
+	p.house.Helper()
+	home, err := url.Parse(p.house.Base)
+	if err != nil {
+		p.house.Fatal(err)
+	}
+	var all []string
+	for _, c := range p.client.Jar.Cookies(home) {
+		all = append(all, c.String())
+	}
+	return strings.Join(all, "; ")
 }
 
 // Do makes one call of the owner API, path from /api/v1 on, and returns its status
