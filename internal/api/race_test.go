@@ -175,6 +175,31 @@ func TestAChangeOfRightsThatMeetsAWriteWaitsForIt(t *testing.T) {
 	}
 }
 
+func TestASignInDoesNotOutliveItsPassword(t *testing.T) {
+	w := newWorld(t, storage.Options{DatabaseURL: storagetest.PostgresURL(t)})
+	w.people()
+	commit := w.beside(func(ctx context.Context, tx access.Tx) error {
+		if err := (storage.Accounts{}).SetPassword(ctx, tx, "mara", "changed"); err != nil {
+			return err
+		}
+		return storage.Accounts{}.RemoveSessionsOf(ctx, tx, "mara")
+	})
+	done := make(chan struct{})
+	var a answer
+	go func() { // with the old password, which is still the one to be read
+		defer close(done)
+		a = w.nobody().call("POST", "/sign-in", signInBody("mara@atlas.example", password))
+	}()
+	if !w.waits(done) {
+		t.Errorf("the sign-in did not wait for the new password: got %s", a)
+	}
+	commit()
+	<-done
+	if n := w.count(`SELECT COUNT(*) FROM browser_sessions`); a.status != 401 || n != 0 {
+		t.Errorf("got %s and %d sessions, want 401 and none", a, n)
+	}
+}
+
 func TestManyWritesAndChangesOfRightsGetAlong(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		mara, ben := w.script("mara"), w.script("ben")

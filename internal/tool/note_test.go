@@ -417,6 +417,26 @@ func TestMovesAreCheckedInBothProjects(t *testing.T) {
 	})
 }
 
+func TestOnlyPeopleTakeAProjectOutOfTheArchive(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		n := w.made("text")
+		w.grant("claude", "beta")
+		w.exec(`UPDATE projects SET archived_at = 1 WHERE id = 'beta'`)
+		for tool, members := range map[string]map[string]any{
+			"create_note": {"project_id": "beta", "title": "New", "tabs": []any{map[string]any{"title": "One", "markdown": ""}}},
+			"move_note":   {"note_id": n.ID, "project_id": "beta", "expected_version": 1},
+		} {
+			details := detailsOf(w, w.refused(access.HumanRequired, editor, tool, arguments(members)))
+			if url, _ := details["url"].(string); !strings.HasSuffix(url, "/projects/beta") {
+				w.Errorf("%s: the refusal sends people to %q", tool, url)
+			}
+		}
+		if got := w.count(`SELECT COUNT(*) FROM notes WHERE project_id = 'beta'`); got != 0 {
+			w.Errorf("%d notes got into the archived project", got)
+		}
+	})
+}
+
 func TestTheArchiveIsReadButNotChanged(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		n := w.made("one")
