@@ -127,6 +127,16 @@ type writer struct {
 	titles   []string // notes that the server said it made
 }
 
+// run writes until ctx ends, or an answer is none that a crash explains.
+func (w *writer) run(ctx context.Context, failures chan<- error) {
+	for ctx.Err() == nil {
+		if err := w.step(ctx); err != nil && ctx.Err() == nil {
+			failures <- err
+			return
+		}
+	}
+}
+
 // step does one write and keeps at it until it is answered.
 func (w *writer) step(ctx context.Context) error {
 	w.next++
@@ -204,14 +214,7 @@ func TestNothingAcknowledgedIsLostOrDoubledWhenTheServerIsKilled(t *testing.T) {
 		failures := make(chan error, killClients)
 		var running sync.WaitGroup
 		for _, w := range writers {
-			running.Go(func() {
-				for ctx.Err() == nil {
-					if err := w.step(ctx); err != nil && ctx.Err() == nil {
-						failures <- err
-						return
-					}
-				}
-			})
+			running.Go(func() { w.run(ctx, failures) })
 		}
 		random := rand.New(rand.NewPCG(seed, 0))
 		for range cycles {

@@ -37,7 +37,9 @@ func (w *wire) send(method, address string, header http.Header, body string) rep
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	r.Header = header.Clone()
+	if header != nil {
+		r.Header = header.Clone()
+	}
 	r.Host = header.Get("Host")
 	got, err := w.client.Do(r)
 	if err != nil {
