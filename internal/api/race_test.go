@@ -175,6 +175,30 @@ func TestAChangeOfRightsThatMeetsAWriteWaitsForIt(t *testing.T) {
 	}
 }
 
+func TestClosingAProjectWaitsForWritesOfItsConnections(t *testing.T) {
+	w := newWorld(t, storage.Options{DatabaseURL: storagetest.PostgresURL(t)})
+	w.people()
+	w.exec(`INSERT INTO connection_projects (connection_id, project_id, added_by, created_at) VALUES ('desk', 'alpha', 'mara', 1)`)
+	w.exec(`INSERT INTO access_tokens (token_hash, connection_id, scopes, resource, created_at, expires_at, revoked_at) VALUES ('token', 'desk', '', '', 1, 1, 0)`)
+	commit := w.beside(func(ctx context.Context, tx access.Tx) error {
+		return w.db.Touch(ctx, tx, "token", access.Ref{Kind: access.KindNote, ID: "plan"}, w.clock())
+	})
+	done := make(chan struct{})
+	var a answer
+	go func() {
+		defer close(done)
+		a = w.script("mara").call("PATCH", "/projects/alpha", `{"private":true}`)
+	}()
+	if !w.waits(done) {
+		t.Errorf("the project was closed under a write: got %s", a)
+	}
+	commit()
+	<-done
+	if a.status != 200 {
+		t.Errorf("got %s, want 200", a)
+	}
+}
+
 func TestASignInDoesNotOutliveItsPassword(t *testing.T) {
 	w := newWorld(t, storage.Options{DatabaseURL: storagetest.PostgresURL(t)})
 	w.people()
