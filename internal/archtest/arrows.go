@@ -25,13 +25,15 @@ var rooms = map[string][]string{
 	"internal/storage/gen":         nil,
 	"internal/storage/storagetest": {"internal/storage"},
 
-	"internal/probe": {"internal/guard"},
-	"internal/demo":  {"internal/probe"},
+	"internal/terminal": nil,
+	"internal/chart":    {"internal/terminal"},
+	"internal/probe":    {"internal/guard"},
+	"internal/demo":     {"internal/probe"},
 	"internal/app": {"internal/config", "internal/web", "internal/api", "internal/mcp", "internal/tool", "internal/oauth",
 		"internal/storage", "internal/workspace", "internal/access", "internal/guard"},
 	"internal/testkit": {"internal/app", "internal/config", "internal/probe", "internal/storage", "internal/storage/storagetest",
 		"internal/workspace", "internal/access", "internal/guard"},
-	"cmd/osfoundry": {"internal/app", "internal/config", "internal/demo", "internal/probe", "internal/storage"},
+	"cmd/osfoundry": {"internal/app", "internal/config", "internal/demo", "internal/probe", "internal/storage", "internal/chart", "internal/terminal"},
 }
 
 // inTests is what the tests of every room may import besides its own row.
