@@ -42,6 +42,12 @@ type Source interface {
 	// changes of their role, and of who may see the thing, wait for the end of tx, or
 	// tx for theirs. It tells nothing and holds nothing of other workspaces.
 	HoldPerson(ctx context.Context, tx Tx, userID string, ref Ref, right Right) error
+	// AgentFacts reads the round with its task, whoever started it, and the thing
+	// named by ref. A round that is not known gives AgentFacts with TaskKnown false.
+	AgentFacts(ctx context.Context, tx Tx, round RoundRef, ref Ref) (AgentFacts, error)
+	// HoldAgent is Touch for a round: stopping its task, and changes of the rights of
+	// whoever started it, wait for the end of tx, or tx for theirs.
+	HoldAgent(ctx context.Context, tx Tx, round RoundRef, ref Ref, right Right) error
 }
 
 // Facts is the state of one moment that one check judges. Times are Unix
@@ -74,15 +80,22 @@ type Facts struct {
 	ProjectGranted bool // the project is among the connection's projects
 	LocalOnly      bool
 	HasACL         bool
-	ACLRight       Right // the person's, where HasACL
-	OwnConnection  bool  // KindConnection: the person approved it
-	Loaded         any   // the row itself, where the statement read it along; see Permit.Loaded
+	ACLRight       Right  // the person's, where HasACL
+	OwnConnection  bool   // KindConnection: the person approved it
+	SessionType    string // KindSession, KindHandoff, KindTask: of the session
+	SessionID      string // KindHandoff, KindTask: the session it is of
+	SessionOwner   bool   // the person owns the session
+	Seat           Seat   // the connection's in the session
+	MadeBy         string // KindHandoff, KindTask: the connection that proposed or requested it; "" is a person
+	Loaded         any    // the row itself, where the statement read it along; see Permit.Loaded
 }
 
 // Permission is what a call needs; it stands beside the tool or call it governs.
 type Permission struct {
 	Scopes Scopes // of the token; people need none
 	Right  Right  // on the thing
+	Seat   Seat   // of a connection in the session; people need none
+	Own    bool   // a connection must have made the handoff or task itself
 }
 
 // Permit is the proof that a principal may do something to one thing within
@@ -96,6 +109,7 @@ type Permit struct {
 	project   string
 	role      Role
 	right     Right
+	seat      Seat
 	loaded    any
 }
 
@@ -120,6 +134,20 @@ func (p Permit) Role() Role { return p.role }
 // Loaded is the row that the check's own statement read along, or nil. It is of
 // the same snapshot as the decision.
 func (p Permit) Loaded() any { return p.loaded }
+
+// Seat is the connection's seat in the permit's session; SeatNone for people.
+func (p Permit) Seat() Seat { return p.seat }
+
+// Seated returns nil if the permit is for a session, handoff or task and its
+// connection has at least this seat there, and an Internal error otherwise: it is
+// Covers for what seats allow.
+func (p Permit) Seated(kind Kind, seat Seat) error {
+	if seat == SeatNone || p.seat < seat || p.ref.Kind != kind || p.workspace == "" {
+		return Refuse(Internal, "This call was not checked.").Because(
+			Refuse(Internal, "permit with seat %s for %s used as %s for %s", p.seat, p.ref.Kind, seat, kind))
+	}
+	return nil
+}
 
 // Covers returns nil if the permit is for a thing of this kind with at least
 // this right, and an Internal error otherwise: asking is the duty of every
@@ -168,6 +196,11 @@ func CheckConnection(f Facts, need Permission, ref Ref, now time.Time) (Permit, 
 	if err := NeedScopes(who, need.Scopes); err != nil {
 		return Permit{}, err
 	}
+	return checkConnection(f, who, need, ref)
+}
+
+// checkConnection is what follows the token and its scopes.
+func checkConnection(f Facts, who Principal, need Permission, ref Ref) (Permit, error) {
 	switch f.ConnectionStatus {
 	case "active":
 	case "paused":
@@ -176,7 +209,7 @@ func CheckConnection(f Facts, need Permission, ref Ref, now time.Time) (Permit, 
 		return Permit{}, Refuse(ConnectionRevoked, "This connection was revoked. Connect again to go on.")
 	}
 	onThing := ref.Kind != KindConnection
-	if onThing && !f.Found {
+	if onThing && !found(f, ref) {
 		return Permit{}, Refuse(NotFound, "There is no %s with this ID.", ref.Kind)
 	}
 	if f.UserDisabled || !f.Role.MayEdit() || onThing && f.ProjectPrivate && !f.ProjectMember {
@@ -191,13 +224,43 @@ func CheckConnection(f Facts, need Permission, ref Ref, now time.Time) (Permit, 
 		case f.HasACL && f.ACLRight < RightEdit:
 			return Permit{}, Refuse(ACLDenied, "This %s is shared with listed people only, and the approver is not one of them with edit rights.", ref.Kind)
 		}
+		if err := seated(f, need, ref); err != nil {
+			return Permit{}, err
+		}
 	} else {
 		ref.ID = f.ConnectionID
 	}
 	if need.Right == RightNone || need.Right > RightEdit { // managing is for people
 		return Permit{}, Refuse(HumanRequired, "Only a person can do this, in the web app.")
 	}
-	return Permit{principal: who, ref: ref, workspace: f.WorkspaceID, project: f.ProjectID, role: f.Role, right: need.Right, loaded: f.Loaded}, nil
+	return Permit{principal: who, ref: ref, workspace: f.WorkspaceID, project: f.ProjectID, role: f.Role, right: need.Right, seat: f.Seat, loaded: f.Loaded}, nil
+}
+
+// found reports whether the thing is there, and is the one that was named: a
+// session of the named type, a task or handoff of the named session.
+func found(f Facts, ref Ref) bool {
+	return f.Found && (ref.Type == "" || ref.Type == f.SessionType) && (ref.In == "" || ref.In == f.SessionID)
+}
+
+// inSession reports whether things of the kind lie in a session, where a
+// connection needs a seat.
+func inSession(kind Kind) bool { return kind == KindSession || kind == KindHandoff || kind == KindTask }
+
+// seated judges seat and ownership, the last two conditions about a thing. Without
+// a need of its own a tool still needs to be an observer in the session.
+func seated(f Facts, need Permission, ref Ref) error {
+	if !inSession(ref.Kind) {
+		return nil
+	}
+	least := max(need.Seat, SeatObserver)
+	if f.Seat < least {
+		return Refuse(SeatRequired, "This needs the %s seat in the session. Its owner gives seats in the session's Connected tab.", least).
+			With("needed", least.String()).With("have", f.Seat.String())
+	}
+	if need.Own && ref.Kind != KindSession && (f.MadeBy == "" || f.MadeBy != f.ConnectionID) {
+		return Refuse(NotYours, "This %s was not made by this connection.", ref.Kind)
+	}
+	return nil
 }
 
 // CheckPerson decides about a call of a person. Things of workspaces the person
@@ -206,7 +269,15 @@ func CheckPerson(f Facts, who Principal, need Permission, ref Ref) (Permit, erro
 	if who.UserID == "" || who.UserID != f.UserID || f.UserDisabled || who.Credential != CredentialSession && who.Credential != CredentialPersonalToken {
 		return Permit{}, Refuse(Unauthenticated, "Sign in to go on.")
 	}
-	if !f.Found || !f.Role.Valid() || f.WorkspaceID == "" {
+	return checkPerson(f, who, need, ref)
+}
+
+// checkPerson is what follows the sign-in.
+func checkPerson(f Facts, who Principal, need Permission, ref Ref) (Permit, error) {
+	if f.UserDisabled {
+		return Permit{}, Refuse(Forbidden, "This account is disabled.")
+	}
+	if !found(f, ref) || !f.Role.Valid() || f.WorkspaceID == "" {
 		return Permit{}, Refuse(NotFound, "There is no %s with this ID.", ref.Kind)
 	}
 	if need.Right == RightNone || !mayPerson(f, need.Right, ref.Kind) {
@@ -234,7 +305,7 @@ func mayPerson(f Facts, right Right, kind Kind) bool {
 		return false
 	}
 	if right == RightManage { // who may see it is the owners' matter, listed or not
-		return owner || f.ProjectOwner && f.Role.MayEdit()
+		return owner || (f.ProjectOwner || f.SessionOwner) && f.Role.MayEdit()
 	}
 	if f.HasACL && f.ACLRight < right {
 		return false

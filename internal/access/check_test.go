@@ -116,7 +116,7 @@ func TestCheckConnectionAnswersTheFirstConditionThatFails(t *testing.T) {
 
 func TestCheckConnectionDeniesIncompleteFacts(t *testing.T) {
 	good := Facts{TokenKnown: true, TokenExpires: now.UnixMilli() + 1, Scopes: ScopeRead, ConnectionID: "c", ConnectionStatus: "active", UserID: "u", WorkspaceID: "w", Role: RoleOwner}
-	need, ref := Permission{ScopeRead, RightView}, Ref{Kind: KindConnection}
+	need, ref := Permission{Scopes: ScopeRead, Right: RightView}, Ref{Kind: KindConnection}
 	if _, err := CheckConnection(good, need, ref, now); err != nil {
 		t.Fatalf("the complete facts are refused: %v", err)
 	}
@@ -173,7 +173,7 @@ func TestAPermitCoversItsThingAndRightOnly(t *testing.T) {
 		TokenKnown: true, TokenExpires: now.UnixMilli() + 1, Scopes: ScopeRead | ScopeWrite, ConnectionID: "c", ConnectionStatus: "active",
 		UserID: "u", WorkspaceID: "w", Role: RoleOwner, Found: true, ProjectID: "p", ProjectGranted: true,
 	}
-	permit, err := CheckConnection(f, Permission{ScopeRead, RightView}, Ref{KindNote, "n"}, now)
+	permit, err := CheckConnection(f, Permission{Scopes: ScopeRead, Right: RightView}, Ref{Kind: KindNote, ID: "n"}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestAPermitCoversItsThingAndRightOnly(t *testing.T) {
 
 func TestAConnectionsPermitNamesTheConnectionItself(t *testing.T) {
 	f := Facts{TokenKnown: true, TokenExpires: now.UnixMilli() + 1, Scopes: ScopeRead, ConnectionID: "c", ConnectionStatus: "active", UserID: "u", WorkspaceID: "w", Role: RoleEditor}
-	permit, err := CheckConnection(f, Permission{ScopeRead, RightView}, Ref{KindConnection, "another"}, now)
+	permit, err := CheckConnection(f, Permission{Scopes: ScopeRead, Right: RightView}, Ref{Kind: KindConnection, ID: "another"}, now)
 	if err != nil || permit.ID() != "c" {
 		t.Errorf("got a permit for %q and %v, want the caller's own connection", permit.ID(), err)
 	}
@@ -260,7 +260,7 @@ func TestCheckPersonFollowsThePolicy(t *testing.T) {
 		}
 		who := Principal{Credential: credentials[p[0]], UserID: users[p[1]]}
 		kind, right := kinds[p[13]], rights[p[14]]
-		permit, err := CheckPerson(f, who, Permission{Right: right}, Ref{kind, "x"})
+		permit, err := CheckPerson(f, who, Permission{Right: right}, Ref{Kind: kind, ID: "x"})
 		describe := func() string { return fmt.Sprintf("%s of %s by %+v with %+v", right, kind, who, f) }
 		switch got := CodeOf(err); {
 		case who.UserID != "u" || f.UserDisabled || who.Credential != CredentialSession && who.Credential != CredentialPersonalToken:
@@ -309,7 +309,7 @@ func TestPersonsAreToldWhyInsideTheirWorkspace(t *testing.T) {
 	} {
 		f := base
 		c.change(&f)
-		if _, err := CheckPerson(f, who, Permission{Right: c.right}, Ref{c.kind, "x"}); CodeOf(err) != c.want {
+		if _, err := CheckPerson(f, who, Permission{Right: c.right}, Ref{Kind: c.kind, ID: "x"}); CodeOf(err) != c.want {
 			t.Errorf("%s: got %v, want %s", name, err, c.want)
 		}
 	}

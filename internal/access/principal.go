@@ -10,6 +10,9 @@ const (
 	KindProject    Kind = "project"
 	KindConnection Kind = "connection"
 	KindNote       Kind = "note"
+	KindSession    Kind = "session"
+	KindHandoff    Kind = "handoff"
+	KindTask       Kind = "task"
 )
 
 // Ref names one thing by kind and ID, as a caller gave it. The ID is untrusted
@@ -17,6 +20,8 @@ const (
 type Ref struct {
 	Kind Kind
 	ID   string
+	Type string // of a session: agent, team or loop; "" is any
+	In   string // the session that a task or handoff must be of; "" is any
 }
 
 // Role is a person's role in a workspace; "" is no member.
@@ -62,6 +67,32 @@ func ParseRight(s string) Right {
 	return RightNone
 }
 
+// Seat is what a connection may do in one session. A greater seat includes the
+// lesser (product.md §4).
+type Seat uint8
+
+// The seats. SeatNone is no seat at all.
+const (
+	SeatNone        Seat = iota
+	SeatObserver         // reads state, results of its own tasks, and mail
+	SeatContributor      // also proposes and cancels handoffs, and posts notes
+	SeatRunner           // also requests runs
+)
+
+func (s Seat) String() string {
+	return [...]string{"none", "observer", "contributor", "runner"}[min(s, SeatRunner)]
+}
+
+// ParseSeat reads the name of a seat; anything else is SeatNone.
+func ParseSeat(name string) Seat {
+	for s := SeatObserver; s <= SeatRunner; s++ {
+		if s.String() == name {
+			return s
+		}
+	}
+	return SeatNone
+}
+
 // Credential says how a principal proved who it is.
 type Credential uint8
 
@@ -72,6 +103,7 @@ const (
 	CredentialAccessToken
 	CredentialSession
 	CredentialPersonalToken
+	CredentialAgent // a round of a task; it proves nothing by itself, see CheckAgent
 )
 
 // Principal is who a call comes from, as the database knew it at that moment.
@@ -86,10 +118,13 @@ type Principal struct {
 	WorkspaceID    string // the connection's workspace; "" for a person
 	Scopes         Scopes // "" for a person
 	SessionID      string // which browser session or personal token; for the log and for sign-out
+	Agent          string // slug of the agent whose round calls; "" for all others
+	TaskID         string // of that round
 }
 
-// IsConnection reports whether the principal is an outside assistant.
-func (p Principal) IsConnection() bool { return p.Credential == CredentialAccessToken }
+// IsConnection reports whether the principal is an outside assistant, or an agent
+// that works for one: what local-only data and foreign drafts are kept from.
+func (p Principal) IsConnection() bool { return p.ConnectionID != "" }
 
 // TokenHash is the SHA-256 of a presented token, in unpadded base64url: what
 // the database holds instead of the token.

@@ -156,7 +156,7 @@ type watched struct {
 	looks chan struct{}
 }
 
-func (s watched) SessionByToken(ctx context.Context, tx access.Tx, token access.TokenHash) (workspace.Session, error) {
+func (s watched) SessionByToken(ctx context.Context, tx access.Tx, token access.TokenHash) (workspace.BrowserSession, error) {
 	select {
 	case s.looks <- struct{}{}:
 	default:

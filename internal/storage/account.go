@@ -74,7 +74,7 @@ func (Accounts) ConfirmPassword(ctx context.Context, tx access.Tx, userID, hash 
 }
 
 // AddSession is workspace.AccountStore.AddSession.
-func (Accounts) AddSession(ctx context.Context, tx access.Tx, s workspace.Session, token access.TokenHash, userAgent string) error {
+func (Accounts) AddSession(ctx context.Context, tx access.Tx, s workspace.BrowserSession, token access.TokenHash, userAgent string) error {
 	return on(tx).AddSession(ctx, gen.AddSessionParams{
 		ID: s.ID, TokenHash: string(token), UserID: s.User.ID, CreatedAt: msOf(s.CreatedAt),
 		LastSeenAt: msOf(s.LastSeenAt), ExpiresAt: msOf(s.ExpiresAt), UserAgent: userAgent,
@@ -82,9 +82,9 @@ func (Accounts) AddSession(ctx context.Context, tx access.Tx, s workspace.Sessio
 }
 
 // SessionByToken is workspace.AccountStore.SessionByToken.
-func (Accounts) SessionByToken(ctx context.Context, tx access.Tx, token access.TokenHash) (workspace.Session, error) {
+func (Accounts) SessionByToken(ctx context.Context, tx access.Tx, token access.TokenHash) (workspace.BrowserSession, error) {
 	r, err := on(tx).SessionUser(ctx, string(token))
-	return workspace.Session{
+	return workspace.BrowserSession{
 		ID: r.ID, User: workspace.User{ID: r.UserID, Email: r.Email, Name: r.Name, Disabled: r.DisabledAt != 0},
 		CreatedAt: moment(r.CreatedAt), LastSeenAt: moment(r.LastSeenAt), ExpiresAt: moment(r.ExpiresAt),
 	}, missing(err, "session")
@@ -116,9 +116,9 @@ func (Accounts) AddPersonalToken(ctx context.Context, tx access.Tx, t workspace.
 }
 
 // PersonalTokenByToken is workspace.AccountStore.PersonalTokenByToken.
-func (Accounts) PersonalTokenByToken(ctx context.Context, tx access.Tx, token access.TokenHash) (workspace.Session, error) {
+func (Accounts) PersonalTokenByToken(ctx context.Context, tx access.Tx, token access.TokenHash) (workspace.BrowserSession, error) {
 	r, err := on(tx).PersonalTokenUser(ctx, string(token))
-	return workspace.Session{
+	return workspace.BrowserSession{
 		ID: r.ID, User: workspace.User{ID: r.UserID, Email: r.Email, Name: r.Name, Disabled: r.DisabledAt != 0},
 		LastSeenAt: moment(r.LastUsedAt),
 	}, missing(err, "personal token")

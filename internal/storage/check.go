@@ -53,6 +53,14 @@ type factsRow struct {
 	archived, created, updated       int64
 	projectArchived                  int64
 	projectOwner                     string
+
+	session                workspace.Session
+	sessionMade, sessionUp int64
+	sessionGone            int64
+	sessionOwner           string
+	seat                   string
+	agents, done           string
+	handoffID, taskID      string
 }
 
 // The parts.
@@ -128,6 +136,32 @@ var (
 			return []any{&r.note.Title}
 		},
 	}
+	// sessionColumns are the whole row, for Facts.Loaded.
+	sessionColumns = columns{
+		fixed: []string{`COALESCE(s.id, '')`, `COALESCE(s.workspace_id, '')`, `COALESCE(s.project_id, '')`, `COALESCE(s.type, '')`, `COALESCE(s.owner_id, '')`,
+			`COALESCE(s.version, 0)`, `COALESCE(s.max_rounds, 0)`, `COALESCE(s.day_rounds, 0)`, `COALESCE(s.day_tokens, 0)`, `COALESCE(s.day_minutes, 0)`,
+			`COALESCE(s.local_only, 0)`, `COALESCE(s.has_acl, 0)`, `COALESCE(s.archived_at, 0)`, `COALESCE(s.created_at, 0)`, `COALESCE(s.created_by, '')`,
+			`COALESCE(s.updated_at, 0)`, `COALESCE(s.updated_by, '')`},
+		fixedDests: func(r *factsRow) []any {
+			x := &r.session
+			return []any{&x.ID, &x.WorkspaceID, &x.ProjectID, &x.Type, &r.sessionOwner, &x.Version, &x.MaxRounds, &x.Budget.Rounds, &x.Budget.Tokens,
+				&x.Budget.Minutes, &r.localOnly, &r.hasACL, &r.sessionGone, &r.sessionMade, &x.CreatedBy, &r.sessionUp, &x.UpdatedBy}
+		},
+		text:      []string{`COALESCE(s.title, '')`, `COALESCE(s.agents, '[]')`, `COALESCE(s.done, '{}')`},
+		textDests: func(r *factsRow) []any { return []any{&r.session.Title, &r.agents, &r.done} },
+	}
+	seatColumns = columns{
+		fixed:      []string{`COALESCE(e.seat, '')`},
+		fixedDests: func(r *factsRow) []any { return []any{&r.seat} },
+	}
+	handoffColumns = columns{
+		fixed:      []string{`COALESCE(h.id, '')`, `COALESCE(h.connection_id, '')`},
+		fixedDests: func(r *factsRow) []any { return []any{&r.handoffID, &r.facts.MadeBy} },
+	}
+	taskColumns = columns{
+		fixed:      []string{`COALESCE(k.id, '')`, `COALESCE(k.connection_id, '')`},
+		fixedDests: func(r *factsRow) []any { return []any{&r.taskID, &r.facts.MadeBy} },
+	}
 )
 
 const (
@@ -140,6 +174,18 @@ const (
 	joinProjectMember = ` LEFT JOIN project_members pm ON pm.project_id = p.id AND pm.user_id = u.id`
 	joinGrant         = ` LEFT JOIN connection_projects cp ON cp.connection_id = c.id AND cp.project_id = p.id`
 	joinACL           = ` LEFT JOIN resource_acl a ON a.resource_id = n.id AND a.user_id = u.id`
+	joinSessionACL    = ` LEFT JOIN resource_acl a ON a.resource_id = s.id AND a.user_id = u.id`
+	joinSeat          = ` LEFT JOIN session_seats e ON e.session_id = s.id AND e.connection_id = c.id`
+
+	// A session of the connection's workspace, and of any.
+	joinSession        = ` LEFT JOIN sessions s ON s.id = CAST($2 AS TEXT) AND s.workspace_id = c.workspace_id`
+	joinHandoff        = ` LEFT JOIN handoffs h ON h.id = CAST($2 AS TEXT) AND h.workspace_id = c.workspace_id LEFT JOIN sessions s ON s.id = h.session_id AND s.workspace_id = c.workspace_id`
+	joinTask           = ` LEFT JOIN tasks k ON k.id = CAST($2 AS TEXT) AND k.workspace_id = c.workspace_id LEFT JOIN sessions s ON s.id = k.session_id AND s.workspace_id = c.workspace_id`
+	joinSessionProject = ` LEFT JOIN projects p ON p.id = s.project_id AND p.workspace_id = s.workspace_id`
+	joinAnySession     = ` LEFT JOIN sessions s ON s.id = CAST($2 AS TEXT)`
+	joinAnyHandoff     = ` LEFT JOIN handoffs h ON h.id = CAST($2 AS TEXT) LEFT JOIN sessions s ON s.id = h.session_id`
+	joinAnyTask        = ` LEFT JOIN tasks k ON k.id = CAST($2 AS TEXT) LEFT JOIN sessions s ON s.id = k.session_id`
+	joinProjectRole    = ` LEFT JOIN memberships m ON m.workspace_id = p.workspace_id AND m.user_id = u.id`
 
 	whereToken  = ` WHERE t.token_hash = CAST($1 AS TEXT)`
 	wherePerson = ` WHERE u.id = CAST($1 AS TEXT)`
@@ -174,6 +220,12 @@ var (
 			fromToken+` LEFT JOIN notes n ON n.id = CAST($2 AS TEXT) AND n.workspace_id = c.workspace_id
 			LEFT JOIN projects p ON p.id = n.project_id AND p.workspace_id = c.workspace_id`+joinProjectMember+joinGrant+joinACL,
 			whereToken),
+		access.KindSession: ask([]columns{tokenColumns, personColumns, projectColumns, grantColumns, sessionColumns, aclColumns, seatColumns},
+			fromToken+joinSession+joinSessionProject+joinProjectMember+joinGrant+joinSessionACL+joinSeat, whereToken),
+		access.KindHandoff: ask([]columns{tokenColumns, personColumns, projectColumns, grantColumns, sessionColumns, aclColumns, seatColumns, handoffColumns},
+			fromToken+joinHandoff+joinSessionProject+joinProjectMember+joinGrant+joinSessionACL+joinSeat, whereToken),
+		access.KindTask: ask([]columns{tokenColumns, personColumns, projectColumns, grantColumns, sessionColumns, aclColumns, seatColumns, taskColumns},
+			fromToken+joinTask+joinSessionProject+joinProjectMember+joinGrant+joinSessionACL+joinSeat, whereToken),
 	}
 )
 
@@ -199,6 +251,12 @@ var (
 			LEFT JOIN projects p ON p.id = n.project_id AND p.workspace_id = n.workspace_id
 			LEFT JOIN memberships m ON m.workspace_id = p.workspace_id AND m.user_id = u.id`+joinProjectMember+joinACL,
 			wherePerson),
+		access.KindSession: ask([]columns{personColumns, projectColumns, projectPlaceColumns, sessionColumns, aclColumns},
+			fromPerson+joinAnySession+joinSessionProject+joinProjectRole+joinProjectMember+joinSessionACL, wherePerson),
+		access.KindHandoff: ask([]columns{personColumns, projectColumns, projectPlaceColumns, sessionColumns, aclColumns, handoffColumns},
+			fromPerson+joinAnyHandoff+joinSessionProject+joinProjectRole+joinProjectMember+joinSessionACL, wherePerson),
+		access.KindTask: ask([]columns{personColumns, projectColumns, projectPlaceColumns, sessionColumns, aclColumns, taskColumns},
+			fromPerson+joinAnyTask+joinSessionProject+joinProjectRole+joinProjectMember+joinSessionACL, wherePerson),
 	}
 )
 
@@ -218,9 +276,9 @@ func (db *DB) ConnectionFacts(ctx context.Context, tx access.Tx, token access.To
 	f.TokenRevoked = r.revoked != 0 || r.familyRevoked != 0
 	f.Scopes, _ = access.ParseScopes(r.scopes)
 	if about && f.ProjectID != "" {
-		r.thing(&f, ref.Kind)
+		err = r.thing(&f, ref.Kind)
 	}
-	return f, nil
+	return f, err
 }
 
 // PersonFacts reads the facts of a person and a thing; see access.Source. What
@@ -238,12 +296,11 @@ func (db *DB) PersonFacts(ctx context.Context, tx access.Tx, userID string, ref 
 	if f.WorkspaceID == "" || f.Role == "" {
 		return access.Facts{UserID: f.UserID, UserName: f.UserName, UserEmail: f.UserEmail, UserDisabled: f.UserDisabled}, nil
 	}
-	r.thing(&f, ref.Kind)
-	return f, nil
+	return f, r.thing(&f, ref.Kind)
 }
 
 // thing fills in what the row says about a thing that is there.
-func (r *factsRow) thing(f *access.Facts, kind access.Kind) {
+func (r *factsRow) thing(f *access.Facts, kind access.Kind) error {
 	f.Found = true
 	switch kind {
 	case access.KindConnection:
@@ -259,7 +316,26 @@ func (r *factsRow) thing(f *access.Facts, kind access.Kind) {
 		n.LocalOnly, n.HasACL = f.LocalOnly, f.HasACL
 		n.ArchivedAt, n.CreatedAt, n.UpdatedAt = timeOf(r.archived), timeOf(r.created), timeOf(r.updated)
 		f.Loaded = n
+	case access.KindSession, access.KindHandoff, access.KindTask:
+		return r.inSession(f)
 	}
+	return nil
+}
+
+// inSession fills in what the row says about a session, or a thing of one.
+func (r *factsRow) inSession(f *access.Facts) error {
+	r.project(f)
+	f.LocalOnly, f.HasACL = r.localOnly != 0, r.hasACL != 0
+	f.ACLRight, f.Seat = access.ParseRight(r.right), access.ParseSeat(r.seat)
+	x := r.session
+	f.SessionID, f.SessionType, f.SessionOwner = x.ID, string(x.Type), r.sessionOwner == f.UserID
+	x.OwnerID, x.LocalOnly, x.HasACL = r.sessionOwner, f.LocalOnly, f.HasACL
+	x.ArchivedAt, x.CreatedAt, x.UpdatedAt = timeOf(r.sessionGone), timeOf(r.sessionMade), timeOf(r.sessionUp)
+	if err := readSessionSetup(r.agents, r.done, &x); err != nil {
+		return err
+	}
+	f.Loaded = x
+	return nil
 }
 
 func (r *factsRow) project(f *access.Facts) {
@@ -325,6 +401,8 @@ func put(dest any, value string) (err error) {
 		*d = access.Role(value)
 	case *int64:
 		*d, err = strconv.ParseInt(value, 10, 64)
+	case *workspace.SessionType:
+		*d = workspace.SessionType(value)
 	default:
 		err = fmt.Errorf("facts can't be put into a %T", dest)
 	}
@@ -353,6 +431,19 @@ func (db *DB) Touch(ctx context.Context, tx access.Tx, token access.TokenHash, r
 var holds = map[access.Kind]string{
 	access.KindProject: holdIn("projects"),
 	access.KindNote:    holdIn("notes"),
+	access.KindSession: holdIn("sessions"),
+	access.KindHandoff: holdOf("handoffs"),
+	access.KindTask:    holdOf("tasks"),
+}
+
+// holdOf holds the session that a handoff or task is of: whoever gives or takes
+// seats updates its row.
+func holdOf(table string) string {
+	return `SELECT s.id FROM sessions s
+		JOIN ` + table + ` x ON x.session_id = s.id
+		JOIN connections c ON c.workspace_id = s.workspace_id
+		JOIN access_tokens t ON t.connection_id = c.id
+		WHERE x.id = $1 AND t.token_hash = $2 FOR NO KEY UPDATE OF s`
 }
 
 func holdIn(table string) string {

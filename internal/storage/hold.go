@@ -9,7 +9,7 @@ import (
 // A write of a person and a change of their rights meet on rows (ADR 7), which
 // both take in one order, so that they wait for each other and not in a circle:
 //
-//	workspace → membership → connections → note → project
+//	workspace → membership → connections → note or session → project → handoff → task → round
 //
 // Who manages people or projects holds the workspace, so such changes come one
 // after the other. Every write shares its membership and its project with other
@@ -31,6 +31,24 @@ const (
 		WHERE n.id = $1 AND m.user_id = $2 FOR SHARE OF x`
 )
 
+// sessionHolds hold the session that a statement finds by $1, as a note is held.
+// Handoffs, tasks and rounds come after everything, because each belongs to one
+// session, which is held by then.
+func sessionHolds(find string) []string {
+	return []string{
+		`SELECT m.role FROM memberships m JOIN sessions x ON x.workspace_id = m.workspace_id WHERE x.id = (` + find + `) AND m.user_id = $2 FOR SHARE OF m`,
+		`SELECT x.id FROM sessions x JOIN memberships m ON m.workspace_id = x.workspace_id WHERE x.id = (` + find + `) AND m.user_id = $2 FOR NO KEY UPDATE OF x`,
+		`SELECT p.id FROM projects p JOIN sessions x ON x.project_id = p.id JOIN memberships m ON m.workspace_id = p.workspace_id
+			WHERE x.id = (` + find + `) AND m.user_id = $2 FOR SHARE OF p`,
+	}
+}
+
+var (
+	holdsOfSession = sessionHolds(`CAST($1 AS TEXT)`)
+	holdsOfHandoff = sessionHolds(`SELECT h.session_id FROM handoffs h WHERE h.id = $1`)
+	holdsOfTask    = sessionHolds(`SELECT k.session_id FROM tasks k WHERE k.id = $1`)
+)
+
 // personHolds are the statements for a thing of a kind. $1 is its ID, $2 the
 // person.
 func personHolds(kind access.Kind, right access.Right) []string {
@@ -48,6 +66,12 @@ func personHolds(kind access.Kind, right access.Right) []string {
 		return []string{shareMembershipOfConnection}
 	case kind == access.KindNote:
 		return []string{shareMembershipOfNote, holdNote, shareProjectOfNote}
+	case kind == access.KindSession:
+		return holdsOfSession
+	case kind == access.KindHandoff:
+		return holdsOfHandoff
+	case kind == access.KindTask:
+		return holdsOfTask
 	}
 	return nil
 }

@@ -35,8 +35,8 @@ type User struct {
 	CreatedAt    time.Time
 }
 
-// Session is one sign-in of a person in one browser, or one personal token.
-type Session struct {
+// BrowserSession is one sign-in of a person in one browser, or one personal token.
+type BrowserSession struct {
 	ID         string
 	User       User
 	CreatedAt  time.Time
@@ -77,15 +77,15 @@ type AccountStore interface {
 	// AnyWorkspaceOf is a workspace that the person is in.
 	AnyWorkspaceOf(ctx context.Context, tx access.Tx, userID string) (string, error)
 
-	AddSession(ctx context.Context, tx access.Tx, s Session, token access.TokenHash, userAgent string) error
-	SessionByToken(ctx context.Context, tx access.Tx, token access.TokenHash) (Session, error)
+	AddSession(ctx context.Context, tx access.Tx, s BrowserSession, token access.TokenHash, userAgent string) error
+	SessionByToken(ctx context.Context, tx access.Tx, token access.TokenHash) (BrowserSession, error)
 	// SeeSession notes a use, which lets the session live until then at least.
 	SeeSession(ctx context.Context, tx access.Tx, id string, now, until time.Time) error
 	RemoveSession(ctx context.Context, tx access.Tx, token access.TokenHash) error
 	RemoveSessionsOf(ctx context.Context, tx access.Tx, userID string) error
 
 	AddPersonalToken(ctx context.Context, tx access.Tx, t PersonalToken, userID string, token access.TokenHash) error
-	PersonalTokenByToken(ctx context.Context, tx access.Tx, token access.TokenHash) (Session, error)
+	PersonalTokenByToken(ctx context.Context, tx access.Tx, token access.TokenHash) (BrowserSession, error)
 	SeePersonalToken(ctx context.Context, tx access.Tx, id string, now time.Time) error
 	PersonalTokens(ctx context.Context, tx access.Tx, userID string, page Page) ([]PersonalToken, error)
 	RevokePersonalToken(ctx context.Context, tx access.Tx, userID, id string, now time.Time) (bool, error)
@@ -275,7 +275,7 @@ func (s *Accounts) SetUp(ctx context.Context, f Setup, members *Members) (Signed
 		if _, err := s.store.AddUser(ctx, tx, u); err != nil {
 			return err
 		}
-		who := principalOf(Session{User: u}, access.CredentialSession)
+		who := principalOf(BrowserSession{User: u}, access.CredentialSession)
 		if _, err := members.CreateWorkspace(ctx, tx, who, f.Workspace); err != nil {
 			return err
 		}
@@ -427,7 +427,7 @@ func (s *Accounts) open(ctx context.Context, tx access.Tx, u User, keep bool, us
 	if keep {
 		life = s.config.SessionLife
 	}
-	session := Session{ID: NewID(), User: u, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(life)}
+	session := BrowserSession{ID: NewID(), User: u, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(life)}
 	userAgent = strings.ToValidUTF8(userAgent[:min(len(userAgent), maxUserAgent)], "") // a header may hold any bytes
 	if err := s.store.AddSession(ctx, tx, session, hash, userAgent); err != nil {
 		return SignedIn{}, err
@@ -440,7 +440,7 @@ func (s *Accounts) open(ctx context.Context, tx access.Tx, u User, keep bool, us
 	return in, err
 }
 
-func principalOf(s Session, c access.Credential) access.Principal {
+func principalOf(s BrowserSession, c access.Credential) access.Principal {
 	return access.Principal{Credential: c, UserID: s.User.ID, UserName: s.User.Name, UserEmail: s.User.Email, SessionID: s.ID}
 }
 
@@ -489,7 +489,7 @@ func (s *Accounts) session(ctx context.Context, token string, used bool) (access
 // lives is until when a session that is used now lives: until it is not used for
 // SessionIdle, but not beyond SessionLife. One that the person asked to keep has
 // all of that from the beginning.
-func (s *Accounts) lives(found Session, now time.Time) time.Time {
+func (s *Accounts) lives(found BrowserSession, now time.Time) time.Time {
 	idle, end := now.Add(s.config.SessionIdle), found.CreatedAt.Add(s.config.SessionLife)
 	if idle.Before(end) {
 		return idle
@@ -518,20 +518,20 @@ func (s *Accounts) PersonalToken(ctx context.Context, token string) (access.Prin
 func signInFirst() error { return access.Refuse(access.Unauthenticated, "Sign in to go on.") }
 
 func (s *Accounts) find(ctx context.Context, token access.TokenHash,
-	by func(context.Context, access.Tx, access.TokenHash) (Session, error)) (found Session, err error) {
+	by func(context.Context, access.Tx, access.TokenHash) (BrowserSession, error)) (found BrowserSession, err error) {
 	err = s.work.Read(ctx, func(tx access.Tx) (err error) {
 		found, err = by(ctx, tx, token)
 		return err
 	})
 	if access.CodeOf(err) == access.NotFound {
-		return Session{}, signInFirst()
+		return BrowserSession{}, signInFirst()
 	}
 	return found, err
 }
 
 // see notes the use, to the minute. It is for the person to look at; a failure
 // must not keep them out.
-func (s *Accounts) see(ctx context.Context, found Session, now time.Time, note func(access.Tx) error) {
+func (s *Accounts) see(ctx context.Context, found BrowserSession, now time.Time, note func(access.Tx) error) {
 	if now.Sub(found.LastSeenAt) < seenEvery {
 		return
 	}
@@ -657,7 +657,7 @@ func (s *Accounts) PrincipalByEmail(ctx context.Context, tx access.Tx, email str
 		return access.Principal{}, refuseFaults(faultf("/email", "%s", fault))
 	}
 	u, err := s.store.UserByEmail(ctx, tx, clean)
-	return principalOf(Session{User: u}, access.CredentialPersonalToken), err
+	return principalOf(BrowserSession{User: u}, access.CredentialPersonalToken), err
 }
 
 // NewPasswordLink makes the token of a link by which the person with this address
