@@ -21,6 +21,9 @@ var rooms = map[string][]string{
 	"internal/mcp":       {"internal/tool", "internal/access", "internal/guard"},
 	"internal/web":       {"internal/api", "internal/oauth", "internal/workspace", "internal/access", "internal/guard"},
 
+	"internal/agent": {"internal/tool", "internal/workspace", "internal/access"},
+	"internal/queue": {"internal/workspace", "internal/access"},
+
 	"internal/storage":             {"internal/storage/gen", "internal/workspace", "internal/oauth", "internal/access", "internal/guard"},
 	"internal/storage/gen":         nil,
 	"internal/storage/storagetest": {"internal/storage"},
@@ -30,7 +33,7 @@ var rooms = map[string][]string{
 	"internal/probe":    {"internal/guard"},
 	"internal/demo":     {"internal/probe"},
 	"internal/app": {"internal/config", "internal/web", "internal/api", "internal/mcp", "internal/tool", "internal/oauth",
-		"internal/storage", "internal/workspace", "internal/access", "internal/guard"},
+		"internal/agent", "internal/queue", "internal/storage", "internal/workspace", "internal/access", "internal/guard"},
 	"internal/testkit": {"internal/app", "internal/config", "internal/probe", "internal/storage", "internal/storage/storagetest",
 		"internal/workspace", "internal/access", "internal/guard"},
 	"cmd/osfoundry": {"internal/app", "internal/config", "internal/demo", "internal/probe", "internal/storage", "internal/chart", "internal/terminal"},
@@ -58,7 +61,7 @@ var reserved = []struct {
 	why      string
 }{
 	{[]string{"database/sql", "modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3"},
-		[]string{"internal/storage", "internal/storage/gen", "internal/storage/storagetest"},
+		[]string{"internal/storage", "internal/storage/gen", "internal/storage/storagetest", "internal/queue"},
 		"SQL is storage's; a room that needs data declares an interface"},
 	{[]string{"github.com/alecthomas/kong"},
 		[]string{"internal/config", "cmd/osfoundry"},
