@@ -31,12 +31,13 @@ var rooms = map[string][]string{
 	"internal/terminal": nil,
 	"internal/chart":    {"internal/terminal"},
 	"internal/probe":    {"internal/guard"},
+	"internal/rehearse": {"internal/guard"},
 	"internal/demo":     {"internal/probe"},
 	"internal/app": {"internal/config", "internal/web", "internal/api", "internal/mcp", "internal/tool", "internal/oauth",
 		"internal/agent", "internal/queue", "internal/storage", "internal/workspace", "internal/access", "internal/guard"},
 	"internal/testkit": {"internal/app", "internal/config", "internal/probe", "internal/storage", "internal/storage/storagetest",
 		"internal/workspace", "internal/access", "internal/guard"},
-	"cmd/osfoundry": {"internal/app", "internal/config", "internal/demo", "internal/probe", "internal/storage", "internal/chart", "internal/terminal"},
+	"cmd/osfoundry": {"internal/app", "internal/config", "internal/demo", "internal/probe", "internal/rehearse", "internal/storage", "internal/chart", "internal/terminal"},
 }
 
 // inTests is what the tests of every room may import besides its own row.
