@@ -17,6 +17,7 @@ HOSTS_DIR ?= ../shared/clients
 HOSTS     ?=
 BENCH_DIR ?= ../shared/bench
 
+UI_FILES := $(shell find ui internal/web/locales internal/web/assets -type f -not -path '*/node_modules/*' -not -path 'ui/test/*' 2>/dev/null)
 GO_FILES := $(shell find cmd internal bench e2e -name '*.go' -not -path '*/node_modules/*' 2>/dev/null)
 
 .PHONY: help
@@ -27,7 +28,8 @@ help: ## this list
 	@echo "             HOSTS_DIR=$(HOSTS_DIR) HOSTS=$(HOSTS) BENCH_DIR=$(BENCH_DIR)"
 
 .PHONY: run
-run: build ## build and serve on http://127.0.0.1:8787, data in ./data
+run: ui ## build all and serve on http://127.0.0.1:8787, data in ./data
+	@$(MAKE) --no-print-directory build
 	./bin/osfoundry serve --listen $(LISTEN) --data $(DATA) $(if $(PUBLIC_URL),--public-url $(PUBLIC_URL)) $(ARGS)
 
 .PHONY: build
@@ -36,6 +38,18 @@ build: bin/osfoundry ## build bin/osfoundry, one static binary
 bin/osfoundry: go.mod go.sum $(GO_FILES) $(shell find internal -type f -not -name '*_test.go' -not -path '*/testdata/*' 2>/dev/null)
 	@scripts/need.sh go
 	CGO_ENABLED=0 go build -trimpath -o $@ ./cmd/osfoundry
+
+.PHONY: ui
+ui: internal/web/dist/built/index.html ## build the web app into internal/web/dist, for the next build of the program
+
+internal/web/dist/built/index.html: ui/node_modules/.package-lock.json $(UI_FILES)
+	npm --prefix ui run --silent build
+	@touch $@
+
+ui/node_modules/.package-lock.json: ui/package-lock.json
+	@scripts/need.sh node
+	npm --prefix ui ci --no-audit --no-fund
+	@touch $@
 
 .PHONY: test
 test: ## every test: both databases, race detector, browser; installs what is missing
@@ -77,4 +91,4 @@ soak: build ## the long runs: crashes, races and interleavings by the thousand
 
 .PHONY: clean
 clean: ## remove what was built and installed here; never ./data
-	rm -rf bin out e2e/browser/node_modules
+	rm -rf bin out e2e/browser/node_modules ui/node_modules internal/web/dist/built

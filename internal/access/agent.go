@@ -19,6 +19,7 @@ type AgentFacts struct {
 	Tools       []string // the agent's, as they were approved and still are
 	Agent       string   // slug
 	TaskID      string
+	Ref         Ref // the thing that was looked at; the session's project where none was named
 
 	// Person is who started the task: the facts about the person who queued it, or
 	// who accepted its handoff; nil where a connection requested the run by itself.
@@ -31,39 +32,52 @@ type AgentFacts struct {
 // CheckAgent decides about a tool call of an agent: everybody who stands behind
 // the task must be allowed to do it now. A result that a connection reads can
 // therefore hold nothing that the connection could not read itself.
-func CheckAgent(a AgentFacts, tool string, need Permission, ref Ref) (Permit, error) {
-	if !a.TaskKnown || !a.TaskRunning || a.Person == nil && a.Connection == nil {
-		return Permit{}, Refuse(Forbidden, "The task is over.")
-	}
+func CheckAgent(a AgentFacts, tool string, need Permission) (Permit, error) {
+	ref := a.Ref
 	if !slices.Contains(a.Tools, tool) {
 		return Permit{}, Refuse(Forbidden, "The session does not give this agent the tool %s.", tool)
 	}
 	if inSession(ref.Kind) {
 		return Permit{}, Refuse(Forbidden, "Agents do not work in sessions by tools.")
 	}
+	who, err := IdentifyAgent(a)
+	if err != nil {
+		return Permit{}, err
+	}
+	if err := NeedScopes(who, need.Scopes); err != nil {
+		return Permit{}, err
+	}
 	var permit Permit
-	if a.Connection != nil {
-		who := Principal{Credential: CredentialAgent, UserID: a.Connection.UserID, UserName: a.Connection.UserName,
-			ConnectionID: a.Connection.ConnectionID, ConnectionName: a.Connection.ConnectionName, ConnectionSlug: a.Connection.ConnectionSlug,
-			WorkspaceID: a.Connection.WorkspaceID, Scopes: a.Connection.Scopes}
-		if err := NeedScopes(who, need.Scopes); err != nil {
+	if a.Person != nil {
+		if permit, err = checkPerson(*a.Person, who, need, ref); err != nil {
 			return Permit{}, err
 		}
-		var err error
+	}
+	if a.Connection != nil {
 		if permit, err = checkConnection(*a.Connection, who, need, ref); err != nil {
 			return Permit{}, err
 		}
 	}
-	if a.Person != nil {
-		who := Principal{Credential: CredentialAgent, UserID: a.Person.UserID, UserName: a.Person.UserName, UserEmail: a.Person.UserEmail}
-		byPerson, err := checkPerson(*a.Person, who, need, ref)
-		if err != nil {
-			return Permit{}, err
-		}
-		if a.Connection == nil {
-			permit = byPerson
-		}
-	}
-	permit.principal.Agent, permit.principal.TaskID = a.Agent, a.TaskID
 	return permit, nil
+}
+
+// IdentifyAgent says who a round works for: the connection where there is one, or
+// else the person. A person stands for all scopes.
+func IdentifyAgent(a AgentFacts) (Principal, error) {
+	who := Principal{Credential: CredentialAgent, Agent: a.Agent, TaskID: a.TaskID}
+	switch {
+	case !a.TaskKnown || !a.TaskRunning:
+		return Principal{}, Refuse(Forbidden, "The task is over.")
+	case a.Connection != nil:
+		f := a.Connection
+		who.UserID, who.UserName, who.WorkspaceID, who.Scopes = f.UserID, f.UserName, f.WorkspaceID, f.Scopes
+		who.ConnectionID, who.ConnectionName, who.ConnectionSlug = f.ConnectionID, f.ConnectionName, f.ConnectionSlug
+	case a.Person != nil:
+		f := a.Person
+		who.UserID, who.UserName, who.UserEmail, who.WorkspaceID, who.Scopes = f.UserID, f.UserName, f.UserEmail, f.WorkspaceID, AllScopes
+	}
+	if who.UserID == "" {
+		return Principal{}, Refuse(Forbidden, "Nobody stands behind this task any more.")
+	}
+	return who, nil
 }

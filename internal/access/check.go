@@ -43,7 +43,9 @@ type Source interface {
 	// tx for theirs. It tells nothing and holds nothing of other workspaces.
 	HoldPerson(ctx context.Context, tx Tx, userID string, ref Ref, right Right) error
 	// AgentFacts reads the round with its task, whoever started it, and the thing
-	// named by ref. A round that is not known gives AgentFacts with TaskKnown false.
+	// named by ref, or with its session's project where ref names a connection: an
+	// agent has none of its own. A round that is not known gives AgentFacts with
+	// TaskKnown false.
 	AgentFacts(ctx context.Context, tx Tx, round RoundRef, ref Ref) (AgentFacts, error)
 	// HoldAgent is Touch for a round: stopping its task, and changes of the rights of
 	// whoever started it, wait for the end of tx, or tx for theirs.

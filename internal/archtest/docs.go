@@ -46,7 +46,7 @@ const dependenciesDoc = "docs/dependencies.md"
 
 // Dependencies finds differences between docs/dependencies.md and what the
 // project is built of: the modules of go.mod that its code imports, the tools of
-// tools/go.mod, and the packages of e2e/browser/package.json. A row names one of
+// tools/go.mod, and the packages of manifests. A row names one of
 // them and says what it is for, under which licence, and why it is not our own.
 func Dependencies(t *Tree) []string {
 	wanted := map[string]bool{}
@@ -54,7 +54,7 @@ func Dependencies(t *Tree) []string {
 	for module := range toolModules(t) {
 		wanted[module] = true
 	}
-	for name := range browserPackages(t) {
+	for name := range npmPackages(t) {
 		wanted[name] = true
 	}
 	listed := map[string]bool{}
@@ -152,19 +152,24 @@ func toolModules(t *Tree) map[string]bool {
 	return tools
 }
 
-// browserPackages are the npm packages that the browser tests name.
-func browserPackages(t *Tree) map[string]bool {
-	var manifest struct {
-		Dependencies    map[string]string `json:"dependencies"`
-		DevDependencies map[string]string `json:"devDependencies"`
-	}
+// manifests name the packages of the web app and of the browser tests.
+var manifests = []string{"ui/package.json", "e2e/browser/package.json"}
+
+// npmPackages are the npm packages that the manifests name.
+func npmPackages(t *Tree) map[string]bool {
 	names := map[string]bool{}
-	if json.Unmarshal(t.Files["e2e/browser/package.json"], &manifest) != nil {
-		return names
-	}
-	for _, list := range []map[string]string{manifest.Dependencies, manifest.DevDependencies} {
-		for name := range list {
-			names[name] = true
+	for _, file := range manifests {
+		var manifest struct {
+			Dependencies    map[string]string `json:"dependencies"`
+			DevDependencies map[string]string `json:"devDependencies"`
+		}
+		if json.Unmarshal(t.Files[file], &manifest) != nil {
+			continue
+		}
+		for _, list := range []map[string]string{manifest.Dependencies, manifest.DevDependencies} {
+			for name := range list {
+				names[name] = true
+			}
 		}
 	}
 	return names

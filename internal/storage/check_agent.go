@@ -43,7 +43,7 @@ const (
 		LEFT JOIN memberships m ON m.workspace_id = c.workspace_id AND m.user_id = u.id`
 	whereApproved = ` WHERE c.id = CAST($1 AS TEXT)`
 
-	roundQuestion = `SELECT k.state, r.state, r.attempt, r.agent, k.agents, s.agents, k.connection_id, k.user_id, s.workspace_id
+	roundQuestion = `SELECT k.state, r.state, r.attempt, r.agent, k.agents, s.agents, k.connection_id, k.user_id, s.workspace_id, s.project_id
 		FROM rounds r JOIN tasks k ON k.id = r.task_id JOIN sessions s ON s.id = k.session_id
 		WHERE r.task_id = $1 AND r.number = $2`
 )
@@ -51,18 +51,21 @@ const (
 // AgentFacts is access.Source.AgentFacts. Tools are those that the agent had when
 // the task was queued and has still.
 func (db *DB) AgentFacts(ctx context.Context, tx access.Tx, round access.RoundRef, ref access.Ref) (access.AgentFacts, error) {
-	var taskState, roundState, agent, then, now, connection, person, workspaceID string
+	var taskState, roundState, agent, then, now, connection, person, workspaceID, projectID string
 	var attempt int64
 	c, _ := raw(tx)
 	err := c.QueryRowContext(ctx, roundQuestion, round.TaskID, round.Number).
-		Scan(&taskState, &roundState, &attempt, &agent, &then, &now, &connection, &person, &workspaceID)
+		Scan(&taskState, &roundState, &attempt, &agent, &then, &now, &connection, &person, &workspaceID, &projectID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return access.AgentFacts{}, nil
 	}
 	if err != nil {
 		return access.AgentFacts{}, err
 	}
-	f := access.AgentFacts{TaskKnown: true, Agent: agent, TaskID: round.TaskID,
+	if ref.Kind == access.KindConnection {
+		ref = access.Ref{Kind: access.KindProject, ID: projectID}
+	}
+	f := access.AgentFacts{TaskKnown: true, Agent: agent, TaskID: round.TaskID, Ref: ref,
 		TaskRunning: taskState == string(workspace.TaskRunning) && roundState == string(workspace.RoundRunning) && attempt == round.Attempt}
 	if f.Tools, err = toolsStill(agent, then, now); err != nil {
 		return access.AgentFacts{}, err

@@ -123,7 +123,12 @@ type Call struct {
 // The check and the effect share one unit of work, so what the check saw is
 // what the effect met.
 func (c *Catalogue) Call(ctx context.Context, call Call) ([]byte, error) {
-	p := passage{catalogue: c, call: call, started: c.Now()}
+	return c.admit(ctx, &passage{catalogue: c, call: call, caller: outside{call.Token}, started: c.Now()})
+}
+
+// admit is the numbered steps.
+func (c *Catalogue) admit(ctx context.Context, p *passage) ([]byte, error) {
+	call := p.call
 
 	// 1 Find the tool. Not finding it is answered only to a known token.
 	p.tool = c.tools[call.Name]
@@ -143,7 +148,7 @@ func (c *Catalogue) Call(ctx context.Context, call Call) ([]byte, error) {
 
 	// 10 Committed, or rolled back and then refused with the true reason.
 	if err != nil {
-		return nil, c.refuse(ctx, &p, err)
+		return nil, c.refuse(ctx, p, err)
 	}
 	if !p.changes() {
 		c.Reads.Later(p.entry(""))
@@ -155,6 +160,7 @@ func (c *Catalogue) Call(ctx context.Context, call Call) ([]byte, error) {
 type passage struct {
 	catalogue *Catalogue
 	call      Call
+	caller    caller
 	started   time.Time
 
 	tool      *Tool
@@ -163,8 +169,8 @@ type passage struct {
 	fault     error  // in the arguments
 	counted   bool   // towards the rate
 
-	ref    access.Ref   // the first thing named
-	facts  access.Facts // about it
+	ref    access.Ref // the first thing named
+	seen   sight      // of it
 	who    access.Principal
 	answer []byte
 }
@@ -202,6 +208,14 @@ func (p *passage) readArguments() {
 	p.call.Arguments = raw
 }
 
+// needs is what the tool needs; nothing while there is none.
+func (p *passage) needs() access.Permission {
+	if p.tool == nil {
+		return access.Permission{}
+	}
+	return p.tool.Needs
+}
+
 // refs are the things the call names. Without usable arguments it is about the
 // connection, so that the token can still be judged.
 func (p *passage) refs() []access.Ref {
@@ -217,7 +231,7 @@ func (p *passage) pass(ctx context.Context, tx access.Tx) error {
 	refs := p.refs()
 	p.ref, p.answer = refs[0], nil
 	if tx.Writable() {
-		if err := c.Source.Touch(ctx, tx, p.call.Token, p.ref, now); err != nil {
+		if err := p.caller.hold(ctx, c, tx, p.ref, p.needs().Right); err != nil {
 			return err
 		}
 	}
@@ -225,10 +239,10 @@ func (p *passage) pass(ctx context.Context, tx access.Tx) error {
 	// 4 Token, rate, tool, scope, arguments, in this order. Refused calls count
 	// towards the rate too, because each is written into the audit.
 	var err error
-	if p.facts, err = c.Source.ConnectionFacts(ctx, tx, p.call.Token, p.ref); err != nil {
+	if p.seen, err = p.caller.look(ctx, c, tx, p.ref); err != nil {
 		return err
 	}
-	if p.who, err = access.Identify(p.facts, now); err != nil {
+	if p.who, err = p.seen.identify(now); err != nil {
 		return err
 	}
 	if err := p.countOnce(); err != nil {
@@ -273,7 +287,7 @@ func (p *passage) pass(ctx context.Context, tx access.Tx) error {
 
 	// 8 Keep the answer under its key, with the effect.
 	if p.key != "" {
-		err := c.Replays.KeepReplay(ctx, tx, p.who.ConnectionID, p.tool.Name, p.key, workspace.Replay{Digest: digest, Result: string(p.answer)}, now)
+		err := c.Replays.KeepReplay(ctx, tx, p.caller.scope(p.who), p.tool.Name, p.key, workspace.Replay{Digest: digest, Result: string(p.answer)}, now)
 		if err != nil {
 			return err
 		}
@@ -289,7 +303,7 @@ func (p *passage) pass(ctx context.Context, tx access.Tx) error {
 // countOnce refuses a call of a connection that calls too often. A unit of work
 // that is tried again is still one call.
 func (p *passage) countOnce() error {
-	if p.counted {
+	if p.counted || !p.caller.limited() {
 		return nil
 	}
 	wait, ok := p.catalogue.Limits.Allow(p.who.ConnectionID, p.tool != nil && p.tool.Writes())
@@ -304,23 +318,23 @@ func (p *passage) countOnce() error {
 // permit checks the i-th thing that the call names. The audit of a denial names
 // the thing that was denied.
 func (p *passage) permit(ctx context.Context, tx access.Tx, i int, ref access.Ref, now time.Time) (access.Permit, error) {
-	facts := p.facts
+	seen := p.seen
 	if i > 0 {
 		var err error
-		if facts, err = p.catalogue.Source.ConnectionFacts(ctx, tx, p.call.Token, ref); err != nil {
+		if seen, err = p.caller.look(ctx, p.catalogue, tx, ref); err != nil {
 			return access.Permit{}, err
 		}
 	}
-	permit, err := access.CheckConnection(facts, p.tool.Needs, ref, now)
+	permit, err := seen.check(p.tool, ref, now)
 	if err != nil {
-		p.ref, p.facts = ref, facts
+		p.ref, p.seen = ref, seen
 	}
 	return permit, err
 }
 
 // replay answers a repeated call. Access was checked before, as for any call.
 func (p *passage) replay(ctx context.Context, tx access.Tx, digest string) (done bool, err error) {
-	kept, ok, err := p.catalogue.Replays.Replay(ctx, tx, p.who.ConnectionID, p.tool.Name, p.key)
+	kept, ok, err := p.catalogue.Replays.Replay(ctx, tx, p.caller.scope(p.who), p.tool.Name, p.key)
 	if err != nil || !ok {
 		return false, err
 	}
@@ -377,7 +391,7 @@ func (c *Catalogue) refuse(ctx context.Context, p *passage, err error) error {
 	if e, ok := errors.AsType[*access.Error](err); ok && e.Cause != nil && code != access.Internal {
 		c.Log.Info("tool refused", "tool", p.call.Name, "connection", p.who.ConnectionID, "err", err)
 	}
-	known := p.who.ConnectionID != "" // an unknown token belongs to no workspace
+	known := p.who.UserID != "" // an unknown token belongs to no workspace
 	if known && code != access.Unavailable {
 		entry := p.entry("")
 		entry.Code = code
@@ -395,19 +409,23 @@ func (c *Catalogue) refuse(ctx context.Context, p *passage, err error) error {
 
 // entry is the audit line of the call.
 func (p *passage) entry(note string) workspace.Entry {
+	facts := p.seen.facts
 	e := workspace.Entry{
-		ID: workspace.NewID(), WorkspaceID: p.facts.WorkspaceID, UserID: p.facts.UserID, ConnectionID: p.facts.ConnectionID,
+		ID: workspace.NewID(), WorkspaceID: facts.WorkspaceID, UserID: facts.UserID, ConnectionID: facts.ConnectionID,
 		Kind: p.ref.Kind, ResourceID: shorten(p.ref.ID),
-		CreatedAt: p.started, Duration: p.catalogue.Now().Sub(p.started),
+		CreatedAt: p.started, Duration: p.catalogue.Now().Sub(p.started), Detail: p.caller.detail(p.who),
 	}
 	if p.tool != nil { // or it is a word of the caller's own
 		e.Tool = p.tool.Name
 	}
-	if p.facts.Found {
-		e.ProjectID = p.facts.ProjectID
+	if facts.Found {
+		e.ProjectID = facts.ProjectID
 	}
 	if note != "" {
-		e.Detail = map[string]any{"note": note}
+		if e.Detail == nil {
+			e.Detail = map[string]any{}
+		}
+		e.Detail["note"] = note
 	}
 	return e
 }

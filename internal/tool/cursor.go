@@ -38,7 +38,7 @@ func (c Cursors) open(run *Run, tool, cursor string, filters any) (after string,
 	if err != nil {
 		return "", err
 	}
-	place, err := c.seal.Open(cursor, c.now(), run.Permit().Principal().ConnectionID, tool, filter)
+	place, err := c.seal.Open(cursor, c.now(), holder(run), tool, filter)
 	if err != nil {
 		return "", refuseArguments([]problem{{"/cursor", "cursor",
 			"is not a cursor that was given to this connection for these arguments, or is older than a day"}}).Because(err)
@@ -59,7 +59,16 @@ func (c Cursors) make(run *Run, tool, after string, filters any, expires time.Ti
 	if err != nil {
 		return "", err
 	}
-	return c.seal.Seal([]byte(after), expires, run.Permit().Principal().ConnectionID, tool, filter), nil
+	return c.seal.Seal([]byte(after), expires, holder(run), tool, filter), nil
+}
+
+// holder is whose cursors they are: the connection's, or the task's an agent works on.
+func holder(run *Run) string {
+	who := run.Permit().Principal()
+	if who.TaskID != "" {
+		return "task " + who.TaskID
+	}
+	return who.ConnectionID
 }
 
 func filterWord(filters any) (string, error) {

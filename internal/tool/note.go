@@ -243,6 +243,7 @@ func (t noteTools) readers() []*Tool {
 			Title:       "Note outline",
 			Description: "A note's title, place and tabs (IDs, titles, sizes, versions), without tab text.",
 			Needs:       reading,
+			ForAgents:   true,
 			Hints:       Hints{ReadOnly: true},
 		}, func(a noteArguments) []access.Ref { return noteRefs(a.NoteID) }, t.read),
 		define(Tool{
@@ -250,6 +251,7 @@ func (t noteTools) readers() []*Tool {
 			Title:       "Read tab",
 			Description: "Markdown of one tab, or of one heading's section, with its version.",
 			Needs:       reading,
+			ForAgents:   true,
 			Hints:       Hints{ReadOnly: true},
 		}, func(a tabArguments) []access.Ref { return noteRefs(a.NoteID) }, t.readTab),
 		define(Tool{
@@ -257,6 +259,7 @@ func (t noteTools) readers() []*Tool {
 			Title:       "Tab history",
 			Description: "Version history of a tab: who, when, through which client.",
 			Needs:       reading,
+			ForAgents:   true,
 			Hints:       Hints{ReadOnly: true},
 		}, func(a versionsArguments) []access.Ref { return noteRefs(a.NoteID) }, t.listVersions),
 		define(Tool{
@@ -264,6 +267,7 @@ func (t noteTools) readers() []*Tool {
 			Title:       "Old tab version",
 			Description: "One past version of a tab, or its diff to the current one.",
 			Needs:       reading,
+			ForAgents:   true,
 			Hints:       Hints{ReadOnly: true},
 		}, func(a versionArguments) []access.Ref { return noteRefs(a.NoteID) }, t.readVersion),
 	}
@@ -276,6 +280,7 @@ func (t noteTools) writers() []*Tool {
 			Title:       "Create note",
 			Description: "New note with one or more tabs.",
 			Needs:       writing,
+			ForAgents:   true,
 			Hints:       Hints{Idempotent: true},
 		}, func(a createArguments) []access.Ref { return projectRefs(a.ProjectID) }, t.create),
 		define(Tool{
@@ -283,6 +288,7 @@ func (t noteTools) writers() []*Tool {
 			Title:       "Add tab",
 			Description: "Add a tab to a note; expected_version is the note's.",
 			Needs:       writing,
+			ForAgents:   true,
 			Hints:       Hints{Idempotent: true},
 		}, func(a addTabArguments) []access.Ref { return noteRefs(a.NoteID) }, t.addTab),
 		define(Tool{
@@ -290,6 +296,7 @@ func (t noteTools) writers() []*Tool {
 			Title:       "Edit tab text",
 			Description: "Replace exact passages of one tab; each find must match once.",
 			Needs:       writing,
+			ForAgents:   true,
 			Hints:       Hints{Destructive: true, Idempotent: true},
 		}, func(a editArguments) []access.Ref { return noteRefs(a.NoteID) }, t.editTab),
 		define(Tool{
@@ -297,6 +304,7 @@ func (t noteTools) writers() []*Tool {
 			Title:       "Append to tab",
 			Description: "Add Markdown at the end of a tab or of one heading's section.",
 			Needs:       writing,
+			ForAgents:   true,
 			Hints:       Hints{Idempotent: true},
 		}, func(a appendArguments) []access.Ref { return noteRefs(a.NoteID) }, t.appendTab),
 		define(Tool{
@@ -304,6 +312,7 @@ func (t noteTools) writers() []*Tool {
 			Title:       "Replace tab",
 			Description: "Overwrite a whole tab; the old text stays in its history.",
 			Needs:       writing,
+			ForAgents:   true,
 			Hints:       Hints{Destructive: true, Idempotent: true},
 		}, func(a replaceArguments) []access.Ref { return noteRefs(a.NoteID) }, t.replaceTab),
 		define(Tool{
@@ -311,6 +320,7 @@ func (t noteTools) writers() []*Tool {
 			Title:       "Rename note",
 			Description: "Rename a note, or rename and reorder its tabs.",
 			Needs:       writing,
+			ForAgents:   true,
 			Hints:       Hints{Destructive: true, Idempotent: true},
 		}, func(a renameArguments) []access.Ref { return noteRefs(a.NoteID) }, t.rename),
 		define(Tool{
@@ -318,6 +328,7 @@ func (t noteTools) writers() []*Tool {
 			Title:       "Move note",
 			Description: "Move a note to another granted project; access follows its new project at once.",
 			Needs:       writing,
+			ForAgents:   true,
 			Hints:       Hints{Destructive: true, Idempotent: true},
 		}, func(a moveNoteArguments) []access.Ref {
 			return append(noteRefs(a.NoteID), projectRefs(a.ProjectID)...)
@@ -327,6 +338,7 @@ func (t noteTools) writers() []*Tool {
 			Title:       "Archive note",
 			Description: "Move a note to the archive; a person can restore or delete it.",
 			Needs:       writing,
+			ForAgents:   true,
 			Hints:       Hints{Destructive: true, Idempotent: true},
 		}, func(a archiveArguments) []access.Ref { return noteRefs(a.NoteID) }, t.archive),
 		define(Tool{
@@ -334,6 +346,7 @@ func (t noteTools) writers() []*Tool {
 			Title:       "Restore tab version",
 			Description: "Make a past version of a tab current, as a new version.",
 			Needs:       writing,
+			ForAgents:   true,
 			Hints:       Hints{Destructive: true, Idempotent: true},
 		}, func(a restoreArguments) []access.Ref { return noteRefs(a.NoteID) }, t.restore),
 	}

@@ -96,6 +96,7 @@ func Resources(resources *workspace.Resources, cursors Cursors) []*Tool {
 			Title:       "Project contents",
 			Description: "Notes, record tables, channels, sessions, graphs and files of one granted project, with IDs and versions.",
 			Needs:       reading,
+			ForAgents:   true,
 			Hints:       Hints{ReadOnly: true},
 		}, func(a resourcesArguments) []access.Ref { return projectRefs(a.ProjectID) }, t.listResources),
 		define(Tool{
@@ -103,6 +104,7 @@ func Resources(resources *workspace.Resources, cursors Cursors) []*Tool {
 			Title:       "Project members",
 			Description: "People and assistants in a project with their roles.",
 			Needs:       reading,
+			ForAgents:   true,
 			Hints:       Hints{ReadOnly: true},
 		}, func(a membersArguments) []access.Ref { return projectRefs(a.ProjectID) }, t.listMembers),
 		define(Tool{
@@ -110,6 +112,7 @@ func Resources(resources *workspace.Resources, cursors Cursors) []*Tool {
 			Title:       "Recent changes",
 			Description: "What was created, edited, moved, archived or re-granted since a cursor, and by whom.",
 			Needs:       reading,
+			ForAgents:   true,
 			Hints:       Hints{ReadOnly: true},
 		}, func(a changesArguments) []access.Ref {
 			if a.ProjectID == "" {

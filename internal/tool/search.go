@@ -89,6 +89,7 @@ func Search(resources *workspace.Resources, cursors Cursors, publicURL string) [
 			Title:       "Search",
 			Description: "Full-text search in granted projects. Returns IDs, titles, snippets and versions.",
 			Needs:       reading,
+			ForAgents:   true,
 			Hints:       Hints{ReadOnly: true},
 		}, func(a searchArguments) []access.Ref {
 			if len(a.ProjectIDs) == 0 {
@@ -101,6 +102,7 @@ func Search(resources *workspace.Resources, cursors Cursors, publicURL string) [
 			Title:       "Fetch",
 			Description: "One search hit in full, by its ID.",
 			Needs:       reading,
+			ForAgents:   true,
 			Hints:       Hints{ReadOnly: true},
 		}, func(a fetchArguments) []access.Ref {
 			return []access.Ref{{Kind: access.KindNote, ID: a.ID}}

@@ -31,6 +31,7 @@ type Tool struct {
 	Description string
 	Needs       access.Permission
 	Hints       Hints
+	ForAgents   bool // a session may give it to its agents
 
 	schema *jsonschema.Schema
 	decode func(jsontext.Value) (arguments any, err error)

@@ -13,6 +13,15 @@ const (
 	policyAfter  = "; base-uri 'none'; frame-ancestors 'none'"
 )
 
+// shellPolicy is the Content-Security-Policy of the web app's shell: scripts and
+// style sheets of this server alone, style sheets made by the app under the
+// answer's nonce, and no text that becomes script (Trusted Types).
+func shellPolicy(nonce string) string {
+	return "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-" + nonce + "'; img-src 'self' data: blob:; font-src 'self'; " +
+		"connect-src 'self'; worker-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
+		"require-trusted-types-for 'script'; trusted-types app"
+}
+
 // setHeaders puts on the headers that every answer of this package carries.
 // formSource is where a form of the page may lead besides this server, as a
 // source expression (CSP3 §2.3.1), or "".

@@ -58,7 +58,16 @@ type connectionRow struct {
 	Revoke                 string // the page to revoke it on, "" for who may not
 }
 
-// home is the start page: who is signed in, how an assistant is connected, and
+// front is the web app, or the start page where the app was not built in.
+func (s *Site) front(w http.ResponseWriter, r *http.Request) {
+	if s.app.built() {
+		s.appPage(w, r)
+		return
+	}
+	s.home(w, r)
+}
+
+// home is the page without JavaScript of a signed-in person: who is signed in, how an assistant is connected, and
 // which ones are.
 func (s *Site) home(w http.ResponseWriter, r *http.Request) {
 	who, signedIn, err := s.Sessions.Browser(r)
@@ -78,9 +87,10 @@ func (s *Site) home(w http.ResponseWriter, r *http.Request) {
 	c, origin := s.texts(r), s.Site.Origin(r)
 	page := struct {
 		Name, Email, URL, LocalAddress string
+		AppMissing                     bool
 		Hosts                          []hostSteps
 		Workspaces                     []placeRow
-	}{Name: display(who.UserName), Email: who.UserEmail, URL: origin + oauth.MountSignIn}
+	}{AppMissing: !s.app.built(), Name: display(who.UserName), Email: who.UserEmail, URL: origin + oauth.MountSignIn}
 	if local(origin) {
 		page.LocalAddress = origin
 	}
@@ -100,7 +110,7 @@ func (s *Site) toSignIn(w http.ResponseWriter, r *http.Request) {
 		s.toSetup(w, r, err)
 		return
 	}
-	s.seeOther(w, "/sign-in")
+	s.seeOther(w, signInPath(ownPath(r.URL.RequestURI()), false))
 }
 
 func (c *catalogue) steps(host, command, url string) hostSteps {

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
@@ -31,6 +32,7 @@ type house struct {
 	sessionErr error
 	invitation workspace.Invitation
 	places     []Place
+	app        fs.FS // nil: one that was not built
 	asking     *oauth.ConsentPage
 
 	setUp    workspace.Setup // what was asked for last
@@ -114,7 +116,10 @@ func newBrowser(t *testing.T, h *house, mux *http.ServeMux, base, public string,
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Config{Site: site, Accounts: h, Sessions: h, Start: h, Requests: h,
+	if h.app == nil {
+		h.app = unbuilt
+	}
+	s, err := New(Config{Site: site, Accounts: h, Sessions: h, Start: h, Requests: h, App: h.app,
 		Now: func() time.Time { return noon }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,8 @@ import (
 )
 
 // TestTextsAndTheirUsesAgree reads templates and source for the keys they use.
-// Keys made of parts are listed by their beginning.
+// Keys made of parts are listed by their beginning; those of the web app are
+// counted by its own tests.
 func TestTextsAndTheirUsesAgree(t *testing.T) {
 	all, err := readCatalogues(localeFiles)
 	if err != nil {
@@ -40,7 +41,7 @@ func TestTextsAndTheirUsesAgree(t *testing.T) {
 			}
 		}
 	}
-	made := regexp.MustCompile(`^(field|role|status|host|refused|error|consent\.(no|many|foreign|not)_|format)[._a-z]`)
+	made := regexp.MustCompile(`^(app|field|role|status|host|refused|error|consent\.(no|many|foreign|not)_|format)[._a-z]`)
 	for k := range english.texts {
 		if !used[k] && !made.MatchString(k) {
 			t.Errorf("the text %q is used nowhere", k)

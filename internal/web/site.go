@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math"
 	"net/http"
@@ -31,8 +32,10 @@ type Config struct {
 	// Owner is the owner API, through whose gate pages change things; nil leaves
 	// out what needs it. It may be set after New, like Requests.
 	Owner http.Handler
-	Now   func() time.Time
-	Log   *slog.Logger
+	// App is what `make ui` builds, laid out as dist; nil is what is in this program.
+	App fs.FS
+	Now func() time.Time
+	Log *slog.Logger
 }
 
 // Accounts decides about people: who owns a new server, who may sign in. It is
@@ -67,6 +70,7 @@ type Site struct {
 	Config
 	views  *views
 	assets *assets
+	app    *app
 }
 
 var _ oauth.Pages = (*Site)(nil)
@@ -87,6 +91,14 @@ func New(c Config) (*Site, error) {
 	if s.assets, err = readAssets(); err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
+	if s.App == nil {
+		if s.App, err = fs.Sub(dist, "dist"); err != nil {
+			return nil, fmt.Errorf("web: %w", err)
+		}
+	}
+	if s.app, err = readApp(s.App); err != nil {
+		return nil, fmt.Errorf("web: the app: %w", err)
+	}
 	if s.views, err = newViews(s.assets); err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
@@ -95,13 +107,15 @@ func New(c Config) (*Site, error) {
 
 // Mount adds the routes, and a page for every path that nobody else has.
 func (s *Site) Mount(mux *http.ServeMux) {
-	mux.HandleFunc("/{$}", s.methods(s.home, nil))
+	mux.HandleFunc("/{$}", s.methods(s.front, nil))
+	mux.HandleFunc("/connections", s.methods(s.home, nil))
 	mux.HandleFunc("/setup", s.methods(s.setupForm, s.setup))
 	mux.HandleFunc("/sign-in", s.methods(s.signInForm, s.signIn))
 	mux.HandleFunc("/sign-out", s.methods(s.signOutForm, s.signOut))
 	mux.HandleFunc("/invitation", s.methods(s.invitationForm, s.invitation))
 	mux.HandleFunc(connectionsPath+"{id}/revoke", s.methods(s.revokeForm, s.revoke))
 	mux.HandleFunc("/assets/{name}", s.methods(s.asset, nil))
+	s.mountApp(mux)
 	mux.HandleFunc("/", s.notFound)
 }
 
