@@ -1,0 +1,34 @@
+import optimizeLocales from '@react-aria/optimize-locales-plugin';
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+import { catalogue } from './build/catalogue.ts';
+import { compress } from './build/compress.ts';
+import { tokens } from './build/tokens.ts';
+
+// `npx vite` serves the app with reloading at its own port and asks the server at
+// OSFOUNDRY_URL for everything else; sign in there first.
+const server = process.env.OSFOUNDRY_URL ?? 'http://127.0.0.1:8787';
+
+export default defineConfig({
+  plugins: [
+    tokens(),
+    catalogue(),
+    react(),
+    // React Aria speaks these of ours; Hindi and Indonesian come from our catalogue.
+    { ...optimizeLocales.vite({ locales: ['en-US', 'es-ES', 'de-DE', 'fr-FR', 'it-IT', 'ko-KR', 'zh-TW'] }), enforce: 'pre' },
+    compress(),
+  ],
+  build: {
+    outDir: '../internal/web/dist/built',
+    emptyOutDir: true,
+    assetsDir: 'app',
+    assetsInlineLimit: 0, // the policy allows files of this server only
+    modulePreload: { polyfill: false },
+    target: 'es2023',
+    reportCompressedSize: false,
+  },
+  worker: { format: 'es' },
+  server: {
+    proxy: Object.fromEntries(['/api', '/assets', '/sign-in', '/sign-out', '/connections'].map(path => [path, server])),
+  },
+});
