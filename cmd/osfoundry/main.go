@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,6 +25,7 @@ type commands struct {
 
 	Serve   serveCommand   `cmd:"" help:"Run the server."`
 	Demo    demoCommand    `cmd:"" help:"Start a server on a temporary folder and play the whole story against it."`
+	Probe   probeCommand   `cmd:"" help:"See a remote MCP server as a host does, and what is wrong with it."`
 	User    userCommand    `cmd:"" help:"List people, or give one a new password."`
 	Token   tokenCommand   `cmd:"" help:"Make a personal token for scripts."`
 	Backup  backupCommand  `cmd:"" help:"Write a consistent copy of the database while the server runs."`
@@ -38,8 +40,15 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
+// exitStatus ends a command that has said all it had to say with another status
+// than 0.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
 // run is the program with its surroundings passed in: 0 is success, 1 a failure,
-// 2 a command line that was not understood.
+// 2 a command line that was not understood. A command that judges may end with a
+// status of its own.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c commands
 	exited := -1
@@ -67,7 +76,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "Run osfoundry --help to see the commands.")
 		return 2
 	}
-	if err := parsed.Run(); err != nil {
+	err = parsed.Run()
+	if status, ok := errors.AsType[exitStatus](err); ok {
+		return int(status)
+	}
+	if err != nil {
 		fmt.Fprintln(stderr, "osfoundry:", err)
 		return 1
 	}

@@ -30,7 +30,7 @@ var rooms = map[string][]string{
 
 	"internal/terminal": nil,
 	"internal/chart":    {"internal/terminal"},
-	"internal/probe":    {"internal/guard"},
+	"internal/probe":    {"internal/guard", "internal/chart"},
 	"internal/rehearse": {"internal/guard"},
 	"internal/demo":     {"internal/probe"},
 	"internal/app": {"internal/config", "internal/web", "internal/api", "internal/mcp", "internal/tool", "internal/oauth",

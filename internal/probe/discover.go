@@ -6,43 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 )
-
-// Challenge is what a WWW-Authenticate header asks for (RFC 6750 §3, RFC 9728
-// §5.1).
-type Challenge struct {
-	ResourceMetadata string
-	Scope            string
-	Error            string
-	Description      string
-}
-
-var parameterPattern = regexp.MustCompile(`([a-z_]+)="((?:[^"\\]|\\.)*)"`)
-
-// ParseChallenge reads a Bearer challenge; ok is false for any other scheme.
-func ParseChallenge(header string) (c Challenge, ok bool) {
-	scheme, rest, _ := strings.Cut(header, " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return Challenge{}, false
-	}
-	for _, m := range parameterPattern.FindAllStringSubmatch(rest, -1) {
-		value := strings.ReplaceAll(m[2], `\`, "")
-		switch m[1] {
-		case "resource_metadata":
-			c.ResourceMetadata = value
-		case "scope":
-			c.Scope = value
-		case "error":
-			c.Error = value
-		case "error_description":
-			c.Description = value
-		}
-	}
-	return c, true
-}
 
 // Resource is protected resource metadata (RFC 9728 §2), as far as a host needs
 // it.
@@ -62,6 +28,9 @@ type AuthorizationServer struct {
 	RevocationEndpoint    string   `json:"revocation_endpoint"`
 	ChallengeMethods      []string `json:"code_challenge_methods_supported"`
 	IssParameter          bool     `json:"authorization_response_iss_parameter_supported"`
+	AuthMethods           []string `json:"token_endpoint_auth_methods_supported"`
+	ScopesSupported       []string `json:"scopes_supported"`
+	ClientIDDocuments     bool     `json:"client_id_metadata_document_supported"`
 }
 
 // Discovery is what a host learns before anybody signs in.

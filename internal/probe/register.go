@@ -12,11 +12,13 @@ import (
 // (RFC 7591 §2, §3.2.1).
 type registration struct {
 	ClientID      string   `json:"client_id,omitzero"`
+	ClientSecret  string   `json:"client_secret,omitzero"`
 	ClientName    string   `json:"client_name"`
 	RedirectURIs  []string `json:"redirect_uris"`
 	GrantTypes    []string `json:"grant_types"`
 	ResponseTypes []string `json:"response_types"`
 	AuthMethod    string   `json:"token_endpoint_auth_method"`
+	Scope         string   `json:"scope,omitzero"`
 }
 
 // Register makes the host a public client of the server and returns its ID.
