@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -43,7 +45,11 @@ var special = prefixes(
 var (
 	globalIPv6 = netip.MustParsePrefix("2000::/3")
 
-	errNotHTTPS  = errors.New("only https is fetched")
+	// ErrNotAllowed is wrapped by what a client says of an address that it does not
+	// speak to, whoever asks and however often.
+	ErrNotAllowed = errors.New("not allowed")
+
+	errNotHTTPS  = fmt.Errorf("%w: only https is fetched", ErrNotAllowed)
 	errTooMuch   = errors.New("the answer is too large")
 	errNoAddress = errors.New("the host has no address")
 )
@@ -88,14 +94,42 @@ type ClientConfig struct {
 	// Roots are the authorities that certificates are verified against; nil is the
 	// system's.
 	Roots *x509.CertPool
+	// AllowHosts are the servers of the operator's own network that may be spoken to
+	// besides the public internet: each a host and port exactly as in the URL, such
+	// as "127.0.0.1:11434" or "models.lan:8000", the port spelled out. These, and no
+	// others, may have private or loopback addresses and speak plain http. Link-local
+	// addresses, where clouds serve their secrets, stay out of reach.
+	AllowHosts []string
 	// Allowed replaces Global, so that tests can serve on loopback. Nil in use.
 	Allowed func(netip.Addr) bool
 }
 
+// shared is what carriers and overlay networks number their own hosts from (RFC
+// 6598).
+var shared = netip.MustParsePrefix("100.64.0.0/10")
+
+// own reports whether a listed server may have the address.
+func own(a netip.Addr) bool {
+	return a.IsValid() && !a.Is4In6() && a.Zone() == "" && (a.IsPrivate() || a.IsLoopback() || shared.Contains(a))
+}
+
+// listed are servers by host and port, in lower case.
+type listed map[string]bool
+
+func listHosts(hosts []string) listed {
+	l := listed{}
+	for _, h := range hosts {
+		l[strings.ToLower(h)] = true
+	}
+	return l
+}
+
+func (l listed) has(hostPort string) bool { return len(l) > 0 }
+
 // NewClient makes the HTTP client for addresses that somebody else chose
 // (server-side request forgery: OWASP ASVS 1.3.6). It speaks https only, with
 // verified certificates; looks the name up once and refuses unless every
-// address is Global; connects to an address it has checked and no other; uses
+// address is Global, for both of which c.AllowHosts makes exceptions; connects to an address it has checked and no other; uses
 // no proxy; hands a redirect back to the caller instead of following it; and
 // ends by time and size.
 //
@@ -114,14 +148,15 @@ func NewClient(c ClientConfig) *http.Client {
 	if c.Allowed == nil {
 		c.Allowed = Global
 	}
+	hosts := listHosts(c.AllowHosts)
 	return &http.Client{
 		Timeout: c.Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		},
-		Transport: &guarded{maxBody: c.MaxBody, transport: &http.Transport{
+		Transport: &guarded{maxBody: c.MaxBody, hosts: hosts, transport: &http.Transport{
 			Proxy:                  nil, // nothing from the environment either
-			DialContext:            (&dialer{resolver: c.Resolver, allowed: c.Allowed}).dial,
+			DialContext:            (&dialer{resolver: c.Resolver, allowed: c.Allowed, hosts: hosts}).dial,
 			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.Roots},
 			DisableCompression:     true, // a small answer could become a large one
 			DisableKeepAlives:      true, // each exchange is checked
@@ -134,10 +169,26 @@ func NewClient(c ClientConfig) *http.Client {
 type guarded struct {
 	transport *http.Transport
 	maxBody   int64
+	hosts     listed
+}
+
+// speaks reports whether the client speaks to the URL's scheme and host at all.
+func (g *guarded) speaks(u *url.URL) bool {
+	if u.User != nil || u.Hostname() == "" {
+		return false
+	}
+	port := u.Port()
+	if port == "" {
+		port = "80"
+	}
+	return u.Scheme == "https" || u.Scheme == "http" && g.hosts.has(net.JoinHostPort(u.Hostname(), port))
 }
 
 func (g *guarded) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Scheme != "https" || r.URL.User != nil || r.URL.Hostname() == "" {
+	if !g.speaks(r.URL) {
+		if r.Body != nil {
+			r.Body.Close() // http.RoundTripper promises it
+		}
 		return nil, errNotHTTPS
 	}
 	answer, err := g.transport.RoundTrip(r)
@@ -178,6 +229,7 @@ func (c *capped) Close() error { return c.body.Close() }
 type dialer struct {
 	resolver Resolver
 	allowed  func(netip.Addr) bool
+	hosts    listed
 }
 
 // dial looks the host up once, and connects to the first address that answers.
@@ -190,12 +242,16 @@ func (d *dialer) dial(ctx context.Context, network, hostPort string) (net.Conn, 
 	if err != nil {
 		return nil, err
 	}
+	allowed := d.allowed
+	if d.hosts.has(hostPort) {
+		allowed = func(a netip.Addr) bool { return true }
+	}
 	for _, a := range addresses {
-		if !d.allowed(a) { // one bad address condemns the name: rebinding mixes them
-			return nil, fmt.Errorf("%s has the address %s, which is not on the public internet", host, a)
+		if !allowed(a) { // one bad address condemns the name: rebinding mixes them
+			return nil, fmt.Errorf("%w: %s has the address %s, which is not on the public internet", ErrNotAllowed, host, a)
 		}
 	}
-	connect := net.Dialer{Control: d.control}
+	connect := net.Dialer{Control: judge(allowed)}
 	for _, a := range addresses {
 		var conn net.Conn
 		if conn, err = connect.DialContext(ctx, network, net.JoinHostPort(a.String(), port)); err == nil {
@@ -226,11 +282,13 @@ func (d *dialer) resolve(ctx context.Context, host string) ([]netip.Addr, error)
 	return addresses, nil
 }
 
-// control judges the address once more, as the kernel will be told it.
-func (d *dialer) control(_, address string, _ syscall.RawConn) error {
-	to, err := netip.ParseAddrPort(address)
-	if err != nil || !d.allowed(to.Addr()) {
-		return fmt.Errorf("%s is not on the public internet", address)
+// judge judges the address once more, as the kernel will be told it.
+func judge(allowed func(netip.Addr) bool) func(network, address string, _ syscall.RawConn) error {
+	return func(_, address string, _ syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(address)
+		if err != nil || !allowed(to.Addr()) {
+			return fmt.Errorf("%w: %s is not on the public internet", ErrNotAllowed, address)
+		}
+		return nil
 	}
-	return nil
 }
