@@ -124,7 +124,7 @@ func listHosts(hosts []string) listed {
 	return l
 }
 
-func (l listed) has(hostPort string) bool { return len(l) > 0 }
+func (l listed) has(hostPort string) bool { return l[strings.ToLower(hostPort)] }
 
 // NewClient makes the HTTP client for addresses that somebody else chose
 // (server-side request forgery: OWASP ASVS 1.3.6). It speaks https only, with
@@ -244,7 +244,7 @@ func (d *dialer) dial(ctx context.Context, network, hostPort string) (net.Conn, 
 	}
 	allowed := d.allowed
 	if d.hosts.has(hostPort) {
-		allowed = func(a netip.Addr) bool { return true }
+		allowed = func(a netip.Addr) bool { return own(a) || d.allowed(a) }
 	}
 	for _, a := range addresses {
 		if !allowed(a) { // one bad address condemns the name: rebinding mixes them
