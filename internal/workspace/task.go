@@ -82,6 +82,7 @@ type Round struct {
 	Agent       string // slug
 	State       RoundState
 	Attempt     int64
+	Faults      int64 // turns that failed; interrupted ones are none
 	Node        string
 	EffectAt    time.Time // when something outside was begun whose outcome is not known yet
 	Text        string

@@ -110,6 +110,7 @@ CREATE TABLE rounds (
     agent        TEXT NOT NULL,   -- slug
     state        TEXT NOT NULL,   -- queued, running, done, failed, stopped
     attempt      BIGINT NOT NULL, -- of running it; a worker that finds another number has lost it
+    faults       BIGINT NOT NULL, -- turns that failed; interrupted ones are none
     node         TEXT NOT NULL,   -- that runs it
     effect_at    BIGINT NOT NULL, -- when something outside was begun whose outcome this row does not hold yet; 0: nothing was
     text         TEXT NOT NULL,   -- what the agent said, growing while it speaks
