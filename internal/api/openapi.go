@@ -197,6 +197,9 @@ func (d drawing) fields(t reflect.Type, body bool) object {
 			continue // not on the wire
 		}
 		properties[name] = d.schema(f.Type, body)
+		if option != "omitzero" && f.Type.Kind() == reflect.Pointer { // there, and perhaps null
+			properties[name] = object{"anyOf": []object{d.schema(f.Type, body), {"type": "null"}}}
+		}
 		if option != "omitzero" {
 			required = append(required, name)
 		}
