@@ -23,15 +23,16 @@ var version = ""
 type commands struct {
 	Config kong.ConfigFlag `placeholder:"FILE" help:"Read settings from this JSON file; its keys are the flags' names."`
 
-	Serve   serveCommand   `cmd:"" help:"Run the server."`
-	Demo    demoCommand    `cmd:"" help:"Start a server on a temporary folder and play the whole story against it."`
-	Probe   probeCommand   `cmd:"" help:"See a remote MCP server as a host does, and what is wrong with it."`
-	User    userCommand    `cmd:"" help:"List people, or give one a new password."`
-	Token   tokenCommand   `cmd:"" help:"Make a personal token for scripts."`
-	Backup  backupCommand  `cmd:"" help:"Write a consistent copy of the database while the server runs."`
-	Restore restoreCommand `cmd:"" help:"Fill an empty database from a backup. Its tokens and sessions are void."`
-	Migrate migrateCommand `cmd:"" help:"Bring the database's schema up to date."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Serve    serveCommand    `cmd:"" help:"Run the server."`
+	Demo     demoCommand     `cmd:"" help:"Start a server on a temporary folder and play the whole story against it."`
+	Probe    probeCommand    `cmd:"" help:"See a remote MCP server as a host does, and what is wrong with it."`
+	Rehearse rehearseCommand `cmd:"" help:"Play the published experiments on a model of the rules."`
+	User     userCommand     `cmd:"" help:"List people, or give one a new password."`
+	Token    tokenCommand    `cmd:"" help:"Make a personal token for scripts."`
+	Backup   backupCommand   `cmd:"" help:"Write a consistent copy of the database while the server runs."`
+	Restore  restoreCommand  `cmd:"" help:"Fill an empty database from a backup. Its tokens and sessions are void."`
+	Migrate  migrateCommand  `cmd:"" help:"Bring the database's schema up to date."`
+	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 
 func main() {

@@ -134,14 +134,14 @@ func (p *play) nine(ctx context.Context) (steps []Step, err error) {
 		try            func(ctx context.Context) (finding, error)
 	}{
 		{"a new connection lists nothing", "200, 0 projects", nil, p.list},
-		{"the owner adds A: its notes appear", "200, 1 project, 2 notes", mine(func(c *connection) { c.projects[projectA] = true }), p.listAgain},
-		{"read a note in A", "200", nil, p.read(noteMove)},
-		{"read a note in B", "200 " + notInProject, nil, p.read(noteB)},
+		{"A is added: its notes appear", "200, 1 project, 2 notes", mine(func(c *connection) { c.projects[projectA] = true }), p.listAgain},
+		{"read in A", "200", nil, p.read(noteMove)},
+		{"read in B", "200 " + notInProject, nil, p.read(noteB)},
 		{"write with a token for reading", "403 " + insufficientScope, nil, p.add(&p.reader)},
 		{"write with a token for writing", "200", nil, p.add(&p.writer)},
 		{"the note moves to B: same read", "200 " + notInProject, func(m *model) { m.notes[noteMove].project = projectB }, p.read(noteMove)},
-		{"the owner removes A: read in A", "200 " + notInProject, mine(func(c *connection) { delete(c.projects, projectA) }), p.read(noteA)},
-		{"the owner revokes: read in A", "200 " + connectionRevoked + ", refresh invalid_grant", mine(func(c *connection) { c.revoked = true }), p.readAndRefresh},
+		{"A is removed: read in A", "200 " + notInProject, mine(func(c *connection) { delete(c.projects, projectA) }), p.read(noteA)},
+		{"revoked: read in A", "200 " + connectionRevoked + ", refresh invalid_grant", mine(func(c *connection) { c.revoked = true }), p.readAndRefresh},
 	} {
 		if step.owner != nil {
 			p.change(step.owner)
