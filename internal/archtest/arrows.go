@@ -62,7 +62,7 @@ var reserved = []struct {
 	why      string
 }{
 	{[]string{"database/sql", "modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3"},
-		[]string{"internal/storage", "internal/storage/gen", "internal/storage/storagetest", "internal/queue"},
+		[]string{"internal/storage", "internal/storage/gen", "internal/storage/storagetest", "internal/queue", "internal/testkit"},
 		"SQL is storage's; a room that needs data declares an interface"},
 	{[]string{"github.com/alecthomas/kong"},
 		[]string{"internal/config", "cmd/osfoundry"},

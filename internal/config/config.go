@@ -30,6 +30,8 @@ type Config struct {
 	ReadsPerMinute       int    `default:"1200" help:"Reads a connection may make in a minute."`
 	WritesPerMinute      int    `default:"300" help:"Writes a connection may make in a minute."`
 	RunRequestsPerMinute int    `default:"60" help:"Run requests a connection may make in a minute."`
+	QueuedTasks          int    `default:"50" help:"Tasks that a connection may have waiting in the queue by its own requests."`
+	PendingHandoffs      int    `default:"50" help:"Handoffs of a connection that may wait for a decision."`
 	BadTokensPerMinute   int    `default:"1000" help:"Unusable tokens taken from one address in a minute."`
 
 	AccessTokenLife  time.Duration `default:"1h" help:"Life of an access token. Hosts refresh from five minutes before its end, so at least 10m."`
@@ -78,7 +80,7 @@ func (c *Config) Complete() error {
 	}
 	for flag, n := range map[string]int{
 		"--reads-per-minute": c.ReadsPerMinute, "--writes-per-minute": c.WritesPerMinute, "--run-requests-per-minute": c.RunRequestsPerMinute,
-		"--bad-tokens-per-minute": c.BadTokensPerMinute, "--unused-clients": c.UnusedClients, "--unused-per-address": c.UnusedPerAddress,
+		"--queued-tasks": c.QueuedTasks, "--pending-handoffs": c.PendingHandoffs, "--bad-tokens-per-minute": c.BadTokensPerMinute, "--unused-clients": c.UnusedClients, "--unused-per-address": c.UnusedPerAddress,
 	} {
 		if n < 1 {
 			return fmt.Errorf("%s %d: give at least 1", flag, n)

@@ -6,6 +6,7 @@ package testkit
 
 import (
 	"context"
+	"database/sql"
 	"log/slog"
 	"net/url"
 	"sync"
@@ -26,8 +27,11 @@ type House struct {
 	Owner     *Person
 	Workspace string // its ID
 
+	tune func(*config.Config) // what differs from the defaults
+
 	mu  sync.Mutex
 	now time.Time // guarded by mu
+	raw *sql.DB   // guarded by mu
 }
 
 // Each runs f on a fresh house in each database.
@@ -40,26 +44,51 @@ func Each(t *testing.T, f func(t *testing.T, h *House)) {
 // when the test ends.
 func Open(t testing.TB, o storage.Options) *House {
 	t.Helper()
-	h := &House{TB: t, Options: o, now: time.Now().Truncate(time.Millisecond)}
+	return OpenWith(t, o, func(*config.Config) {})
+}
+
+// OpenWith is Open with other settings.
+func OpenWith(t testing.TB, o storage.Options, tune func(*config.Config)) *House {
+	t.Helper()
+	h := &House{TB: t, Options: o, now: time.Now().Truncate(time.Millisecond), tune: tune}
+	h.settle(h.putUp())
+	return h
+}
+
+// Beside puts up another node of the house on the same database, with the same
+// people; only PostgreSQL has room for one.
+func (h *House) Beside() *House {
+	h.Helper()
+	other := &House{TB: h.TB, Options: h.Options, Workspace: h.Workspace, now: h.Now(), tune: h.tune}
+	other.Base, _ = other.putUp()
+	other.Owner = other.visitor(h.Owner.Email)
+	other.Owner.ID = h.Owner.ID
+	other.Owner.SignIn()
+	return other
+}
+
+// putUp starts a server.
+func (h *House) putUp() (base, setupURL string) {
+	h.Helper()
 	c, err := config.Defaults()
 	if err != nil {
-		t.Fatal(err)
+		h.Fatal(err)
 	}
-	c.Listen, c.RateLimits, c.Database, c.ShutdownPatience = "127.0.0.1:0", "off", o.DatabaseURL, 2*time.Second
+	c.Listen, c.RateLimits, c.Database, c.ShutdownPatience = "127.0.0.1:0", "off", h.Options.DatabaseURL, 2*time.Second
+	h.tune(&c)
 	a, err := app.New(context.Background(), c, slog.New(slog.DiscardHandler), app.Options{
-		Now: h.Now, Version: "0.0.0-test", Database: o,
+		Now: h.Now, Version: "0.0.0-test", Database: h.Options,
 	})
 	if err != nil {
-		t.Fatalf("put up a house: %v", err)
+		h.Fatalf("put up a house: %v", err)
 	}
 	a.Start()
-	t.Cleanup(func() {
+	h.Cleanup(func() {
 		if err := a.Stop(context.Background()); err != nil {
-			t.Errorf("take the house down: %v", err)
+			h.Errorf("take the house down: %v", err)
 		}
 	})
-	h.settle(a.URL(), a.SetupURL())
-	return h
+	return a.URL(), a.SetupURL()
 }
 
 // At is the house of a server that runs already, whose clock is the real one. The
@@ -88,6 +117,17 @@ func (h *House) settle(base, setupURL string) {
 		"secret": setup.Query().Get("secret"), "name": "Olive Owner", "email": h.Owner.Email, "password": Password, "workspace": "Atlas Foods",
 	}, &me)
 	h.Owner.ID, h.Workspace = me.ID, me.Workspaces[0].ID
+}
+
+// Raw is the house's database, opened beside the server.
+func (h *House) Raw() *sql.DB {
+	h.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.raw == nil {
+		h.raw = storagetest.Raw(h.TB, h.Options)
+	}
+	return h.raw
 }
 
 // Now is the house's clock.

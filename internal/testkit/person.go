@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -140,6 +141,25 @@ func (p *Person) Note(project, title, markdown string) Made {
 	var m Made
 	p.Must("POST", "/projects/"+project+"/notes", Object{"title": title, "tabs": []Object{{"title": "Text", "markdown": markdown}}}, &m)
 	return m
+}
+
+// Session makes a session with agents of these providers, one for each.
+func (p *Person) Session(project, kind, title string, providers ...string) Made {
+	p.house.Helper()
+	agents := make([]Object, len(providers))
+	for i, provider := range providers {
+		agents[i] = Object{"slug": "worker-" + strconv.Itoa(i+1), "instructions": "Do what is asked.", "provider": provider,
+			"tools": []string{"list_project_resources", "read_note", "search"}}
+	}
+	var m Made
+	p.Must("POST", "/projects/"+project+"/agent-sessions", Object{"type": kind, "title": title, "agents": agents}, &m)
+	return m
+}
+
+// Seat gives a connection a seat in a session.
+func (p *Person) Seat(session, connection, seat string) {
+	p.house.Helper()
+	p.Must("PUT", "/agent-sessions/"+session+"/connections/"+connection, Object{"seat": seat}, nil)
 }
 
 // AddConnection lets a connection see a project.
