@@ -160,19 +160,6 @@ CREATE TABLE workspace_figures ( -- a workspace's own settings of the agent runt
     day_minutes     BIGINT NOT NULL
 );
 
-CREATE TABLE notices ( -- what a person is told in the app
-    id            TEXT PRIMARY KEY,
-    workspace_id  TEXT NOT NULL REFERENCES workspaces (id),
-    user_id       TEXT NOT NULL REFERENCES users (id), -- who is told
-    type          TEXT NOT NULL, -- handoff.proposed, task.waiting, task.ended
-    session_id    TEXT NOT NULL REFERENCES sessions (id),
-    thing_id      TEXT NOT NULL, -- the handoff or task
-    connection_id TEXT NOT NULL, -- whose doing it is; '' is nobody's outside
-    created_at    BIGINT NOT NULL,
-    read_at       BIGINT NOT NULL -- 0: not yet
-);
-CREATE INDEX notices_user ON notices (user_id, id);
-
 CREATE TABLE nodes ( -- who runs rounds; a node that is not seen any more loses its rounds
     id         TEXT PRIMARY KEY,
     started_at BIGINT NOT NULL,
