@@ -19,6 +19,9 @@ type Tx interface {
 type Work interface {
 	// Read runs f on one consistent snapshot.
 	Read(ctx context.Context, f func(tx Tx) error) error
+	// ReadOne is Read for an f that makes at most one statement, which is its own
+	// snapshot and costs one round trip. A second statement is an error.
+	ReadOne(ctx context.Context, f func(tx Tx) error) error
 	// Write runs f in one transaction and returns nil only when it is durable. An
 	// error from f rolls back. A database that cannot make it durable, or cannot
 	// say whether it did, is an Error with code Unavailable.

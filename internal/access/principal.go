@@ -22,7 +22,16 @@ type Ref struct {
 	ID   string
 	Type string // of a session: agent, team or loop; "" is any
 	In   string // the session that a task or handoff must be of; "" is any
+	// Along is what the check's own statement reads along besides the thing's row,
+	// so that a call can be answered from one statement; see Permit.Loaded.
+	Along Along
 }
+
+// Along is what is read along with a thing.
+type Along uint8
+
+// AlongOutline is the tabs of a note, without their text.
+const AlongOutline Along = 1
 
 // Role is a person's role in a workspace; "" is no member.
 type Role string

@@ -2,12 +2,12 @@ package storage
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/osfoundry/osfoundry/internal/access"
 	"github.com/osfoundry/osfoundry/internal/workspace"
@@ -25,12 +25,13 @@ import (
 // somebody has run ANALYZE, which costs five times the statement.
 //
 // A driver asks the name, type and value of each column of each row, which costs
-// more than the joins do. So all that is not free text, such as IDs, words of ours
-// and numbers, comes as one column with separators; free text has columns of its
-// own, because it could hold a separator.
+// more than the joins do. So all comes as one column: IDs, words of ours and
+// numbers with a separator behind each, then free text, which could hold a
+// separator, with its number of characters before it.
 
-// columns is a part of a SELECT list, with the place in a row where each of its
-// values goes: *string, *access.Role or *int64 for those of fixed.
+// columns is a part of what is asked, with the place in a row where each of its
+// values goes: *string, *access.Role or *int64 for those of fixed, *string for those
+// of text.
 type columns struct {
 	fixed      []string
 	fixedDests func(r *factsRow) []any
@@ -38,13 +39,22 @@ type columns struct {
 	textDests  func(r *factsRow) []any
 }
 
-// separator stands between the values of fixed columns.
-const separator = "|"
+// separator stands behind the value of a fixed column, textMark behind the length
+// of a text.
+const (
+	separator = "|"
+	textMark  = ":"
+)
 
 // factsRow takes the values of one statement.
 type factsRow struct {
 	facts access.Facts
 	note  workspace.Note
+
+	author     workspace.Author // of the note's last change
+	tab        workspace.NoteTab
+	tabUpdated int64
+	tabs       []workspace.NoteTab // one of each row
 
 	scopes, right, approver          string
 	revoked, familyRevoked, disabled int64
@@ -136,6 +146,18 @@ var (
 			return []any{&r.note.Title}
 		},
 	}
+	// outlineColumns are the note's tabs, one in each row, and who changed what.
+	outlineColumns = columns{
+		fixed: []string{`COALESCE(b.id, '')`, `COALESCE(b.version, 0)`, `COALESCE(b.chars, 0)`, `COALESCE(b.updated_at, 0)`, `COALESCE(b.updated_by, '')`,
+			`COALESCE(b.updated_via, '')`},
+		fixedDests: func(r *factsRow) []any {
+			return []any{&r.tab.ID, &r.tab.Version, &r.tab.Chars, &r.tabUpdated, &r.tab.UpdatedBy.UserID, &r.tab.UpdatedBy.ConnectionID}
+		},
+		text: []string{`COALESCE(b.title, '')`, `COALESCE(bu.name, '')`, `COALESCE(bc.name, '')`, `COALESCE(nu.name, '')`, `COALESCE(nc.name, '')`},
+		textDests: func(r *factsRow) []any {
+			return []any{&r.tab.Title, &r.tab.UpdatedBy.UserName, &r.tab.UpdatedBy.ConnectionName, &r.author.UserName, &r.author.ConnectionName}
+		},
+	}
 	// sessionColumns are the whole row, for Facts.Loaded.
 	sessionColumns = columns{
 		fixed: []string{`COALESCE(s.id, '')`, `COALESCE(s.workspace_id, '')`, `COALESCE(s.project_id, '')`, `COALESCE(s.type, '')`, `COALESCE(s.owner_id, '')`,
@@ -173,9 +195,14 @@ const (
 
 	joinProjectMember = ` LEFT JOIN project_members pm ON pm.project_id = p.id AND pm.user_id = u.id`
 	joinGrant         = ` LEFT JOIN connection_projects cp ON cp.connection_id = c.id AND cp.project_id = p.id`
-	joinACL           = ` LEFT JOIN resource_acl a ON a.resource_id = n.id AND a.user_id = u.id`
-	joinSessionACL    = ` LEFT JOIN resource_acl a ON a.resource_id = s.id AND a.user_id = u.id`
-	joinSeat          = ` LEFT JOIN session_seats e ON e.session_id = s.id AND e.connection_id = c.id`
+	joinNote          = ` LEFT JOIN notes n ON n.id = CAST($2 AS TEXT) AND n.workspace_id = c.workspace_id
+		LEFT JOIN projects p ON p.id = n.project_id AND p.workspace_id = c.workspace_id`
+	joinACL     = ` LEFT JOIN resource_acl a ON a.resource_id = n.id AND a.user_id = u.id`
+	joinOutline = ` LEFT JOIN users nu ON nu.id = n.updated_by LEFT JOIN connections nc ON nc.id = n.updated_via
+		LEFT JOIN note_tabs b ON b.note_id = n.id LEFT JOIN users bu ON bu.id = b.updated_by LEFT JOIN connections bc ON bc.id = b.updated_via`
+	orderOutline   = ` ORDER BY b.position`
+	joinSessionACL = ` LEFT JOIN resource_acl a ON a.resource_id = s.id AND a.user_id = u.id`
+	joinSeat       = ` LEFT JOIN session_seats e ON e.session_id = s.id AND e.connection_id = c.id`
 
 	// A session of the connection's workspace, and of any.
 	joinSession        = ` LEFT JOIN sessions s ON s.id = CAST($2 AS TEXT) AND s.workspace_id = c.workspace_id`
@@ -199,12 +226,16 @@ type question struct {
 }
 
 func ask(parts []columns, from, where string) question {
-	var fixed, text []string
+	var fixed, text strings.Builder
 	for _, part := range parts {
-		fixed, text = append(fixed, part.fixed...), append(text, part.text...)
+		for _, column := range part.fixed {
+			fixed.WriteString(` || ` + column + ` || '` + separator + `'`)
+		}
+		for _, column := range part.text {
+			text.WriteString(` || length(` + column + `) || '` + textMark + `' || ` + column)
+		}
 	}
-	lists := append([]string{`'' || ` + strings.Join(fixed, ` || '`+separator+`' || `)}, text...)
-	return question{"SELECT " + strings.Join(lists, ", ") + from + where, parts, strings.Contains(from, "$2")}
+	return question{"SELECT ''" + fixed.String() + text.String() + from + where, parts, strings.Contains(from, "$2")}
 }
 
 // The questions about a connection. A thing of another workspace is not joined,
@@ -217,9 +248,7 @@ var (
 			fromToken+` LEFT JOIN projects p ON p.id = CAST($2 AS TEXT) AND p.workspace_id = c.workspace_id`+joinProjectMember+joinGrant,
 			whereToken),
 		access.KindNote: ask([]columns{tokenColumns, personColumns, projectColumns, grantColumns, noteColumns, aclColumns},
-			fromToken+` LEFT JOIN notes n ON n.id = CAST($2 AS TEXT) AND n.workspace_id = c.workspace_id
-			LEFT JOIN projects p ON p.id = n.project_id AND p.workspace_id = c.workspace_id`+joinProjectMember+joinGrant+joinACL,
-			whereToken),
+			fromToken+joinNote+joinProjectMember+joinGrant+joinACL, whereToken),
 		access.KindSession: ask([]columns{tokenColumns, personColumns, projectColumns, grantColumns, sessionColumns, aclColumns, seatColumns},
 			fromToken+joinSession+joinSessionProject+joinProjectMember+joinGrant+joinSessionACL+joinSeat, whereToken),
 		access.KindHandoff: ask([]columns{tokenColumns, personColumns, projectColumns, grantColumns, sessionColumns, aclColumns, seatColumns, handoffColumns},
@@ -228,6 +257,10 @@ var (
 			fromToken+joinTask+joinSessionProject+joinProjectMember+joinGrant+joinSessionACL+joinSeat, whereToken),
 	}
 )
+
+// outlineQuestion is that about a connection and a note, with the note's tabs.
+var outlineQuestion = ask([]columns{tokenColumns, personColumns, projectColumns, grantColumns, noteColumns, aclColumns, outlineColumns},
+	fromToken+joinNote+joinProjectMember+joinGrant+joinACL+joinOutline, whereToken+orderOutline)
 
 // The questions about a person. The workspace is that of the thing.
 var (
@@ -264,8 +297,11 @@ var (
 // kind that no connection can name is never found.
 func (db *DB) ConnectionFacts(ctx context.Context, tx access.Tx, token access.TokenHash, ref access.Ref) (access.Facts, error) {
 	q, about := connectionQuestions[ref.Kind]
-	if !about {
+	switch {
+	case !about:
 		q = connectionQuestion
+	case ref.Along == access.AlongOutline:
+		q = outlineQuestion
 	}
 	r, ok, err := q.read(ctx, tx, string(token), ref.ID)
 	if err != nil || !ok {
@@ -316,6 +352,10 @@ func (r *factsRow) thing(f *access.Facts, kind access.Kind) error {
 		n.LocalOnly, n.HasACL = f.LocalOnly, f.HasACL
 		n.ArchivedAt, n.CreatedAt, n.UpdatedAt = timeOf(r.archived), timeOf(r.created), timeOf(r.updated)
 		f.Loaded = n
+		if len(r.tabs) > 0 {
+			r.author.UserID, r.author.ConnectionID = n.UpdatedBy, n.UpdatedVia
+			f.Loaded = workspace.NoteOutline{Note: n, Author: r.author, Tabs: r.tabs}
+		}
 	case access.KindSession, access.KindHandoff, access.KindTask:
 		return r.inSession(f)
 	}
@@ -343,54 +383,87 @@ func (r *factsRow) project(f *access.Facts) {
 	f.ProjectOwner = r.projectOwner == f.UserID
 }
 
-// read asks the question; ok is false if nobody has the token or the ID.
+// read asks the question; ok is false if nobody has the token or the ID. All rows
+// are about the same thing: they differ in the tab.
 func (q question) read(ctx context.Context, tx access.Tx, who, thing string) (r factsRow, ok bool, err error) {
-	var packed string
-	dests := append(make([]any, 0, 8), &packed)
-	for _, part := range q.parts {
-		if part.textDests != nil {
-			dests = append(dests, part.textDests(&r)...)
-		}
-	}
 	args := []any{who, thing}
 	if !q.thing {
 		args = args[:1]
 	}
 	c, _ := raw(tx)
-	err = c.QueryRowContext(ctx, q.query, args...).Scan(dests...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return factsRow{}, false, nil
-	}
-	if err == nil {
-		err = q.unpack(packed, &r)
-	}
+	rows, err := c.QueryContext(ctx, q.query, args...)
 	if err != nil {
 		return factsRow{}, false, err
 	}
+	defer rows.Close()
+	for rows.Next() {
+		var packed string
+		if err := rows.Scan(&packed); err != nil {
+			return factsRow{}, false, err
+		}
+		if err := q.unpack(packed, &r); err != nil {
+			return factsRow{}, false, err
+		}
+		if r.tab.ID != "" {
+			r.tab.UpdatedAt = timeOf(r.tabUpdated)
+			r.tabs = append(r.tabs, r.tab)
+		}
+		ok = true
+	}
 	r.facts.UserDisabled = r.disabled != 0
-	return r, true, nil
+	return r, ok, rows.Err()
 }
 
-// unpack puts the values of the fixed columns where they go. A value too many or
-// too few is an error, and so a denial.
+// unpack puts the values where they go. A value too many or too few is an error,
+// and so a denial.
 func (q question) unpack(packed string, r *factsRow) error {
-	rest, more := packed, true
+	rest := packed
 	for _, part := range q.parts {
 		for _, dest := range part.fixedDests(r) {
-			if !more {
+			value, behind, found := strings.Cut(rest, separator)
+			if !found {
 				return errors.New("facts lack a value")
 			}
-			var value string
-			value, rest, more = strings.Cut(rest, separator)
+			rest = behind
 			if err := put(dest, value); err != nil {
 				return err
 			}
 		}
 	}
-	if more {
+	for _, part := range q.parts {
+		if part.textDests == nil {
+			continue
+		}
+		for _, dest := range part.textDests(r) {
+			text, behind, err := cutText(rest)
+			if err != nil {
+				return err
+			}
+			*dest.(*string), rest = text, behind
+		}
+	}
+	if rest != "" {
 		return errors.New("facts have a value too many")
 	}
 	return nil
+}
+
+// cutText takes the text at the beginning of s, which its length stands before.
+func cutText(s string) (text, behind string, err error) {
+	number, rest, found := strings.Cut(s, textMark)
+	chars, err := strconv.Atoi(number)
+	if !found || err != nil || chars < 0 {
+		return "", "", errors.New("facts lack a text")
+	}
+	end := 0
+	for range chars {
+		if end == len(rest) {
+			return "", "", errors.New("a text of the facts is too short")
+		}
+		_, size := utf8.DecodeRuneInString(rest[end:])
+		end += size
+	}
+	return rest[:end], rest[end:], nil
 }
 
 func put(dest any, value string) (err error) {

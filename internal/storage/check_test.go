@@ -35,6 +35,18 @@ var scene = []string{
 	`INSERT INTO connections (id, workspace_id, approver_id, client_id, name, slug, client_host, redirect_host, status, scopes, consent_address, family_revoked_at, family_reason, created_at, last_used_at)
 		VALUES ('desk', 'atlas', 'mara', 'client', 'Desk', 'desk', '', '', 'active', 'osfoundry:read', '', 0, '', 1, 0)`,
 	`INSERT INTO connection_projects (connection_id, project_id, added_by, created_at) VALUES ('desk', 'alpha', 'mara', 1)`,
+	`INSERT INTO note_tabs (id, note_id, title, position, version, chars, markdown, updated_at, updated_by, updated_via) VALUES ('second', 'note', 'Zwei|2:', 1, 3, 4, 'text', 1500, 'mara', '')`,
+	`INSERT INTO note_tabs (id, note_id, title, position, version, chars, markdown, updated_at, updated_by, updated_via) VALUES ('first', 'note', 'One', 0, 5, 6, 'longer', 2000, 'mara', 'desk')`,
+	`INSERT INTO sessions (id, workspace_id, project_id, type, title, owner_id, version, agents, done, max_rounds, day_rounds, day_tokens, day_minutes, local_only, has_acl, archived_at, created_at, created_by, updated_at, updated_by)
+		VALUES ('room', 'atlas', 'alpha', 'team', 'Research', 'mara', 4, '[{"slug":"lead","instructions":"Lead.","provider":"rehearsal","tools":["search"]}]', '{"phrase":"done"}', 5, 10, 20, 30, 0, 1, 0, 1000, 'mara', 2000, 'mara')`,
+	`INSERT INTO sessions (id, workspace_id, project_id, type, title, owner_id, version, agents, done, max_rounds, day_rounds, day_tokens, day_minutes, local_only, has_acl, archived_at, created_at, created_by, updated_at, updated_by)
+		VALUES ('theirs', 'globex', 'gamma', 'agent', 'Secret', 'ben', 1, '[]', '{}', 5, 0, 0, 0, 0, 0, 0, 1, 'ben', 1, 'ben')`,
+	`INSERT INTO resource_acl (resource_id, user_id, access) VALUES ('room', 'mara', 'edit')`,
+	`INSERT INTO session_seats (session_id, connection_id, seat, given_by, created_at) VALUES ('room', 'desk', 'contributor', 'mara', 1)`,
+	`INSERT INTO handoffs (id, workspace_id, session_id, connection_id, goal, context_summary, requested_output, max_rounds, state, reason, created_at, expires_at, decided_at, decided_by)
+		VALUES ('offer', 'atlas', 'room', 'desk', 'g', 'c', 'o', 3, 'pending', '', 1, 0, 0, '')`,
+	`INSERT INTO tasks (id, workspace_id, session_id, handoff_id, connection_id, user_id, goal, max_rounds, agents, done, type, state, reason, rounds, tool_calls, tokens, millis, result, result_by, chars, created_at, started_at, ended_at, stopped_by)
+		VALUES ('work', 'atlas', 'room', NULL, 'desk', '', 'g', 3, '[]', '{}', 'team', 'queued', '', 0, 0, 0, 0, '', '', 0, 1, 0, 0, '')`,
 	`INSERT INTO access_tokens (token_hash, connection_id, scopes, resource, created_at, expires_at, revoked_at) VALUES ('token', 'desk', 'osfoundry:read osfoundry:write', '', 1, 9000, 0)`,
 }
 
@@ -115,6 +127,10 @@ func TestConnectionFactsShowEachCondition(t *testing.T) {
 		{name: "archived", flip: `UPDATE notes SET archived_at = 3000`, ref: note, want: func(f *access.Facts) {
 			changedNote(f, func(n *workspace.Note) { n.ArchivedAt = time.UnixMilli(3000).UTC() })
 		}},
+		{name: "texts that look like our marks", flip: `UPDATE notes SET title = 'a|b:3:ü😀' WHERE id = 'note'`, ref: note, want: func(f *access.Facts) {
+			changedNote(f, func(n *workspace.Note) { n.Title = "a|b:3:ü😀" })
+		}},
+		{name: "a name that looks like our marks", flip: `UPDATE connections SET name = '4:|7:'`, ref: note, want: func(f *access.Facts) { f.ConnectionName = "4:|7:" }},
 		{name: "absent note", ref: access.Ref{Kind: access.KindNote, ID: "nothing"}, want: aloof},
 		{name: "foreign note", ref: access.Ref{Kind: access.KindNote, ID: "foreign"}, want: aloof},
 		{name: "note whose ID is a project's", ref: access.Ref{Kind: access.KindNote, ID: "alpha"}, want: aloof},
@@ -252,7 +268,7 @@ func openScene(t *testing.T, o storage.Options) (*storage.DB, *sql.DB) {
 
 func setScene(t *testing.T, raw *sql.DB) {
 	t.Helper()
-	for _, table := range []string{"access_tokens", "connection_projects", "connections", "clients", "resource_acl", "notes", "project_members", "projects", "memberships", "workspaces", "users"} {
+	for _, table := range []string{"tasks", "handoffs", "session_seats", "sessions", "note_tabs", "access_tokens", "connection_projects", "connections", "clients", "resource_acl", "notes", "project_members", "projects", "memberships", "workspaces", "users"} {
 		storagetest.Exec(t, raw, "DELETE FROM "+table)
 	}
 	for _, statement := range scene {

@@ -142,6 +142,8 @@ func (a agent) look(ctx context.Context, c *Catalogue, tx access.Tx, ref access.
 	return seen, err
 }
 
+func (agent) inOneLook() bool { return false } // whoever stands behind the round is looked at too
+
 func (agent) limited() bool { return false } // the runtime bounds calls and rounds
 
 func (a agent) scope(access.Principal) string { return "task " + a.round.TaskID }

@@ -15,6 +15,8 @@ type caller interface {
 	hold(ctx context.Context, c *Catalogue, tx access.Tx, ref access.Ref, right access.Right) error
 	// look reads the state of the caller and of one thing.
 	look(ctx context.Context, c *Catalogue, tx access.Tx, ref access.Ref) (sight, error)
+	// inOneLook reports whether one look is one statement.
+	inOneLook() bool
 	// limited reports whether rates count its calls.
 	limited() bool
 	// scope is whose idempotency keys it uses.
@@ -47,6 +49,8 @@ func (o outside) look(ctx context.Context, c *Catalogue, tx access.Tx, ref acces
 		},
 	}, err
 }
+
+func (outside) inOneLook() bool { return true }
 
 func (outside) limited() bool { return true }
 

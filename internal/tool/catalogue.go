@@ -141,8 +141,11 @@ func (c *Catalogue) admit(ctx context.Context, p *passage) ([]byte, error) {
 
 	// 3 Begin one unit of work for the check and the effect.
 	begin := c.Work.Read
-	if p.changes() {
+	switch {
+	case p.changes():
 		begin = c.Work.Write
+	case p.caller.inOneLook() && (p.tool == nil || p.fault != nil || p.tool.ReadsAlong):
+		begin = c.Work.ReadOne
 	}
 	err := begin(ctx, func(tx access.Tx) error { return p.pass(ctx, tx) })
 

@@ -245,7 +245,10 @@ func (t noteTools) readers() []*Tool {
 			Needs:       reading,
 			ForAgents:   true,
 			Hints:       Hints{ReadOnly: true},
-		}, func(a noteArguments) []access.Ref { return noteRefs(a.NoteID) }, t.read),
+			ReadsAlong:  true,
+		}, func(a noteArguments) []access.Ref {
+			return []access.Ref{{Kind: access.KindNote, ID: a.NoteID, Along: access.AlongOutline}}
+		}, t.read),
 		define(Tool{
 			Name:        "read_note_tab",
 			Title:       "Read tab",

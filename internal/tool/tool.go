@@ -32,6 +32,7 @@ type Tool struct {
 	Needs       access.Permission
 	Hints       Hints
 	ForAgents   bool // a session may give it to its agents
+	ReadsAlong  bool // all it reads comes along with the check: the call is one statement
 
 	schema *jsonschema.Schema
 	decode func(jsontext.Value) (arguments any, err error)

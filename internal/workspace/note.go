@@ -172,6 +172,9 @@ func (s *Notes) Outline(ctx context.Context, tx access.Tx, p access.Permit) (Not
 	if err := p.Covers(access.KindNote, access.RightView); err != nil {
 		return NoteOutline{}, err
 	}
+	if n, ok := p.Loaded().(NoteOutline); ok {
+		return n, nil
+	}
 	return s.outline(ctx, tx, noteKey(p))
 }
 
