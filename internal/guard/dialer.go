@@ -48,9 +48,10 @@ var (
 	// ErrNotAllowed is wrapped by what a client says of an address that it does not
 	// speak to, whoever asks and however often.
 	ErrNotAllowed = errors.New("not allowed")
+	// ErrTooLarge is what reading an answer ends with at ClientConfig.MaxBody.
+	ErrTooLarge = errors.New("the answer is too large")
 
 	errNotHTTPS  = fmt.Errorf("%w: only https is fetched", ErrNotAllowed)
-	errTooMuch   = errors.New("the answer is too large")
 	errNoAddress = errors.New("the host has no address")
 )
 
@@ -197,7 +198,7 @@ func (g *guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if answer.ContentLength > g.maxBody {
 		answer.Body.Close()
-		return nil, errTooMuch
+		return nil, ErrTooLarge
 	}
 	answer.Body = &capped{body: answer.Body, left: g.maxBody}
 	return answer, nil
@@ -211,7 +212,7 @@ type capped struct {
 
 func (c *capped) Read(p []byte) (int, error) {
 	if c.left < 0 {
-		return 0, errTooMuch
+		return 0, ErrTooLarge
 	}
 	if int64(len(p)) > c.left+1 { // one more, to see whether there is one
 		p = p[:c.left+1]
@@ -219,7 +220,7 @@ func (c *capped) Read(p []byte) (int, error) {
 	n, err := c.body.Read(p)
 	c.left -= int64(n)
 	if c.left < 0 {
-		return n - 1, errTooMuch
+		return n - 1, ErrTooLarge
 	}
 	return n, err
 }

@@ -218,7 +218,7 @@ func TestClientEndsAtTheLimitOfTheBody(t *testing.T) {
 	} {
 		_, c, url := publicHost(t, h)
 		_, body, err := get(t, NewClient(c), url)
-		if !errors.Is(err, errTooMuch) || len(body) > 5120 {
+		if !errors.Is(err, ErrTooLarge) || len(body) > 5120 {
 			t.Errorf("%s: %d bytes and %v, want the limit's error", name, len(body), err)
 		}
 	}
