@@ -37,6 +37,7 @@ const (
 
 	Unauthenticated Code = "unauthenticated" // HTTP 401: sign in
 	Forbidden       Code = "forbidden"       // HTTP 403: the role does not allow it
+	SignInAgain     Code = "sign_in_again"   // HTTP 403: the sign-in is too old for this
 	Conflict        Code = "conflict"        // HTTP 409: e.g. an e-mail address that is taken
 	Changed         Code = "changed"         // HTTP 409: what was shown is not what is there; details: state, digest
 	Unavailable     Code = "unavailable"     // HTTP 503 with Retry-After: nothing was changed, or it is unknown whether

@@ -1,5 +1,7 @@
 package access
 
+import "time"
+
 // Kind names what a Permit can be about.
 type Kind string
 
@@ -124,11 +126,12 @@ type Principal struct {
 	ConnectionID   string // "" for a person
 	ConnectionName string
 	ConnectionSlug string
-	WorkspaceID    string // the connection's workspace; "" for a person
-	Scopes         Scopes // "" for a person
-	SessionID      string // which browser session or personal token; for the log and for sign-out
-	Agent          string // slug of the agent whose round calls; "" for all others
-	TaskID         string // of that round
+	WorkspaceID    string    // the connection's workspace; "" for a person
+	Scopes         Scopes    // "" for a person
+	SignedInAt     time.Time // a browser session only
+	SessionID      string    // which browser session or personal token; for the log and for sign-out
+	Agent          string    // slug of the agent whose round calls; "" for all others
+	TaskID         string    // of that round
 }
 
 // IsConnection reports whether the principal is an outside assistant, or an agent

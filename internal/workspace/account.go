@@ -441,7 +441,11 @@ func (s *Accounts) open(ctx context.Context, tx access.Tx, u User, keep bool, us
 }
 
 func principalOf(s BrowserSession, c access.Credential) access.Principal {
-	return access.Principal{Credential: c, UserID: s.User.ID, UserName: s.User.Name, UserEmail: s.User.Email, SessionID: s.ID}
+	p := access.Principal{Credential: c, UserID: s.User.ID, UserName: s.User.Name, UserEmail: s.User.Email, SessionID: s.ID}
+	if c == access.CredentialSession {
+		p.SignedInAt = s.CreatedAt
+	}
+	return p
 }
 
 // SignOut ends the session of the token, if there is one.

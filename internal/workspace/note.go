@@ -340,3 +340,6 @@ func authorOf(p access.Principal) Author {
 func itemPointer(list string, i int, member string) string {
 	return "/" + list + "/" + strconv.Itoa(i) + "/" + member
 }
+
+// pointerTo names the i-th item of the list at a pointer.
+func pointerTo(list string, i int) string { return list + "/" + strconv.Itoa(i) }

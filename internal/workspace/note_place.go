@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
 
 	"github.com/osfoundry/osfoundry/internal/access"
 )
@@ -35,7 +34,7 @@ func (s *Notes) Create(ctx context.Context, tx access.Tx, p access.Permit, title
 	if faults != nil {
 		return NoteOutline{}, refuseFaults(faults...)
 	}
-	if err := s.takesNotes(p); err != nil {
+	if err := takesMore(p, s.publicURL); err != nil {
 		return NoteOutline{}, err
 	}
 	by, now := authorOf(p.Principal()), s.now()
@@ -229,7 +228,7 @@ func (s *Notes) Move(ctx context.Context, tx access.Tx, p, to access.Permit, exp
 	if to.Project() == n.ProjectID {
 		return NoteOutline{}, refuseFaults(faultf("/project_id", "is where the note lies already"))
 	}
-	if err := s.takesNotes(to); err != nil {
+	if err := takesMore(to, s.publicURL); err != nil {
 		return NoteOutline{}, err
 	}
 	from := n.Note
@@ -301,23 +300,6 @@ func (s *Notes) Delete(ctx context.Context, tx access.Tx, p access.Permit, expec
 		return err
 	}
 	return s.record(ctx, tx, p, "note.deleted", n, nil)
-}
-
-// takesNotes refuses to put a note into an archived project, which a person takes
-// out of the archive first. The project's row is held by whoever has this permit for
-// a write.
-func (s *Notes) takesNotes(p access.Permit) error {
-	state, ok := p.Loaded().(ProjectState)
-	switch {
-	case !ok:
-		return access.Refuse(access.Internal, "This call was not checked.").Because(errors.New("the permit came without the project's state"))
-	case !state.Archived:
-		return nil
-	case p.Principal().IsConnection():
-		return access.Refuse(access.HumanRequired, "This project is archived. Only a person can take it out of the archive, in the web app.").
-			With("url", s.publicURL+"/projects/"+p.ID())
-	}
-	return access.Refuse(access.Conflict, "This project is archived. Take it out of the archive first.")
 }
 
 func (s *Notes) forPeople(p access.Permit) error {

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/osfoundry/osfoundry/internal/access"
@@ -219,4 +220,21 @@ func (s *Projects) record(ctx context.Context, tx access.Tx, who access.Principa
 	return s.events.Record(ctx, tx, who, Event{
 		WorkspaceID: p.WorkspaceID, ProjectID: p.ID, Type: event, Kind: access.KindProject, ResourceID: p.ID, Version: p.Version, Data: data,
 	})
+}
+
+// takesMore refuses to put anything into an archived project, which a person takes
+// out of the archive first. The project's row is held by whoever has this permit for
+// a write. PublicURL is the origin of the web app, for connections.
+func takesMore(p access.Permit, publicURL string) error {
+	state, ok := p.Loaded().(ProjectState)
+	switch {
+	case !ok:
+		return access.Refuse(access.Internal, "This call was not checked.").Because(errors.New("the permit came without the project's state"))
+	case !state.Archived:
+		return nil
+	case p.Principal().IsConnection():
+		return access.Refuse(access.HumanRequired, "This project is archived. Only a person can take it out of the archive, in the web app.").
+			With("url", publicURL+"/projects/"+p.ID())
+	}
+	return access.Refuse(access.Conflict, "This project is archived. Take it out of the archive first.")
 }

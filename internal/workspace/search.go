@@ -31,6 +31,9 @@ type Scope struct {
 	WorkspaceID string
 	UserID      string   // the approver
 	ProjectIDs  []string // granted, and open to the approver
+
+	// ConnectionID is the connection whose seats open sessions; "" opens none.
+	ConnectionID string
 }
 
 // Search is a request to FindNotes.

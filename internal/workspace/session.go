@@ -17,15 +17,35 @@ const (
 	SessionLoop  SessionType = "loop"  // one agent, repeated until its done-condition holds or rounds run out
 )
 
+// SessionState is what goes on in a session.
+type SessionState string
+
+// The states, from the most urgent of a session's tasks.
+const (
+	SessionIdle     SessionState = "idle"
+	SessionQueued   SessionState = "queued"
+	SessionRunning  SessionState = "running"
+	SessionWaiting  SessionState = "waiting" // for a person
+	SessionArchived SessionState = "archived"
+)
+
+// Valid reports whether t is one of the three types.
+func (t SessionType) Valid() bool {
+	return t == SessionAgent || t == SessionTeam || t == SessionLoop
+}
+
 // Limits of sessions. Texts are counted in Unicode code points.
 const (
 	MaxSessionTitle  = 200
+	MinTeam          = 2 // agents of a team
 	MaxAgents        = 10
 	MaxAgentSlug     = 40
 	MaxInstructions  = 20_000
 	MaxRounds        = 50 // of a task, whatever the session says (security.md TH25)
 	DefaultMaxRounds = 3  // of a task whose caller names none
-	MaxAskedRounds   = 10 // that a caller can ask for
+	MaxAskedRounds   = 10 // that a caller can ask for, and the cap of a session that sets none
+	MaxAgentTools    = 100
+	MaxDonePhrase    = 200
 )
 
 // Agent is a named worker of a session.
@@ -47,9 +67,9 @@ type Done struct {
 
 // Budget bounds what agents use on one day (UTC); 0 is no limit.
 type Budget struct {
-	Rounds  int64
-	Tokens  int64
-	Minutes int64
+	Rounds  int64 `json:"rounds,omitzero"`
+	Tokens  int64 `json:"tokens,omitzero"`
+	Minutes int64 `json:"minutes,omitzero"`
 }
 
 // Session is a place where agents work. Version counts changes of title, place,
@@ -98,6 +118,7 @@ type SeatGiven struct {
 	Slug         string // of the connection
 	Status       Status // of the connection
 	Seat         access.Seat
-	GivenBy      string // user
+	GivenBy      string    // user
+	LastUsedAt   time.Time // of the connection; zero: never
 	CreatedAt    time.Time
 }
