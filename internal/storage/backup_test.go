@@ -20,7 +20,7 @@ import (
 )
 
 // voided are the tables of what lets somebody in.
-var voided = []string{"access_tokens", "refresh_tokens", "authorization_codes", "authorize_requests", "browser_sessions", "personal_tokens", "invitations"}
+var voided = []string{"access_tokens", "refresh_tokens", "authorization_codes", "authorize_requests", "browser_sessions", "personal_tokens", "invitations", "nodes"}
 
 // keys is one row in each of the tables of what lets somebody in.
 var keys = []string{
@@ -43,7 +43,7 @@ func dump(t *testing.T, raw *sql.DB, o storage.Options) []string {
 	}
 	var all []string
 	for _, name := range scan(t, raw, query) {
-		if strings.HasPrefix(name[0], "search") || strings.HasPrefix(name[0], "sqlite") || strings.HasPrefix(name[0], "goose") {
+		if strings.HasPrefix(name[0], "search") || strings.HasPrefix(name[0], "river") || strings.HasPrefix(name[0], "sqlite") || strings.HasPrefix(name[0], "goose") {
 			continue
 		}
 		all = append(all, name[0])

@@ -23,7 +23,8 @@ import (
 // A backup is one SQLite file, whichever database it was made from, so that it can
 // be restored into either. Besides the tables it holds a manifest: the form of the
 // file, the version of the schema, and a SHA-256 of all rows. The full-text index is
-// in it only as SQLite has it; elsewhere it is made anew from the notes.
+// in it only as SQLite has it; elsewhere it is made anew from the notes. The jobs of
+// the queue are no part of it: a restored server makes them anew from the tasks.
 
 // ErrDamaged says that a file is not a whole backup.
 var ErrDamaged = errors.New("this is not a whole backup")
@@ -229,10 +230,11 @@ type table struct {
 }
 
 // tablesOf lists the tables of a backup, each after the ones it refers to. The
-// tables of full-text search, which each database has in its own way, are no part.
+// tables of full-text search and of the queue's engine, which each database has in
+// its own way, are no part.
 func tablesOf(ctx context.Context, pool *sql.DB) ([]table, error) {
 	names, err := texts(ctx, pool, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
-		AND name NOT LIKE 'search\_%' ESCAPE '\' AND name NOT IN ('goose_db_version', 'backup_manifest') ORDER BY name`)
+		AND name NOT LIKE 'search\_%' ESCAPE '\' AND name NOT LIKE 'river\_%' ESCAPE '\' AND name NOT IN ('goose_db_version', 'backup_manifest') ORDER BY name`)
 	if err != nil {
 		return nil, err
 	}
@@ -309,6 +311,8 @@ func digest(ctx context.Context, pool *sql.DB) (string, error) {
 func addRow(sum hash.Hash, values []any) error {
 	for _, v := range values {
 		switch v := v.(type) {
+		case nil:
+			_, _ = io.WriteString(sum, "n,")
 		case int64:
 			fmt.Fprintf(sum, "i%d,", v)
 		case string:

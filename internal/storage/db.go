@@ -7,6 +7,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/osfoundry/osfoundry/internal/access"
 )
 
@@ -55,7 +57,9 @@ type DB struct {
 	writer *writerQueue
 
 	// PostgreSQL only.
-	url string
+	url      string
+	engine   *sql.DB       // of the queue; see EnginePools
+	listener *pgxpool.Pool // likewise
 }
 
 var (
@@ -93,6 +97,10 @@ func connect(ctx context.Context, o Options) (*DB, error) {
 // Close closes the database. Units of work that still run fail.
 func (db *DB) Close() error {
 	var errs []error
+	if db.engine != nil {
+		db.listener.Close()
+		errs = append(errs, db.engine.Close())
+	}
 	if db.readers != nil {
 		errs = append(errs, db.readers.Close())
 	}

@@ -27,6 +27,9 @@ const (
 	statementTime = 20 * time.Second
 	answerTime    = 25 * time.Second
 
+	// standstill is how long a transaction may stay open without a statement.
+	standstill = 15 * time.Second
+
 	// tries is how often a transaction that lost against another one is run.
 	tries = 8
 )
@@ -37,17 +40,10 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range map[string]string{
-		"lock_timeout":                        strconv.Itoa(lockWait),
-		"statement_timeout":                   strconv.FormatInt(statementTime.Milliseconds(), 10),
-		"idle_in_transaction_session_timeout": "60000",
-		// Planning the join of the check costs more than running it, and its plan
-		// does not depend on the values.
-		"plan_cache_mode": "force_generic_plan",
-	} {
-		config.RuntimeParams[name] = value
-	}
-	config.DialFunc = impatient(config.DialFunc)
+	boundPostgres(config)
+	// Planning the join of the check costs more than running it, and its plan does
+	// not depend on the values.
+	config.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
 	n := cmp.Or(o.Connections, max(10, 4*runtime.GOMAXPROCS(0)))
 	pool := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(acceptPostgres))
 	pool.SetMaxOpenConns(n)
@@ -75,6 +71,21 @@ func postgresConfig(url string) (*pgx.ConnConfig, error) {
 		config.RuntimeParams["application_name"] = "osfoundry"
 	}
 	return config, nil
+}
+
+// boundPostgres bounds how long a statement takes, waits, and blocks others. A unit
+// of work never waits for anything but the database, so one that stands still
+// belongs to a process that does; its locks must be gone before others take its
+// work over.
+func boundPostgres(config *pgx.ConnConfig) {
+	for name, value := range map[string]string{
+		"lock_timeout":                        strconv.Itoa(lockWait),
+		"statement_timeout":                   strconv.FormatInt(statementTime.Milliseconds(), 10),
+		"idle_in_transaction_session_timeout": strconv.FormatInt(standstill.Milliseconds(), 10),
+	} {
+		config.RuntimeParams[name] = value
+	}
+	config.DialFunc = impatient(config.DialFunc)
 }
 
 // acceptPostgres asserts on a new connection what durability rests on, as the

@@ -77,6 +77,9 @@ func prepare(ctx context.Context, src, partial string) (manifest, *sql.DB, error
 	if err == nil {
 		err = upToDate(ctx, pool)
 	}
+	if err == nil {
+		err = forgetRunning(ctx, pool)
+	}
 	if err != nil {
 		return m, nil, errors.Join(fmt.Errorf("restore %s: %w", src, err), pool.Close())
 	}
@@ -111,6 +114,21 @@ func void(ctx context.Context, pool *sql.DB) error {
 	}
 	_, err := pool.ExecContext(ctx, "DROP TABLE backup_manifest")
 	return err
+}
+
+// running are the tables of what runs where, which is no part of a backup (and of no
+// checksum), although a copy of a SQLite file has it.
+var running = []string{"nodes", "river_job", "river_leader", "river_queue", "river_notification"}
+
+// forgetRunning deletes what ran when the backup was made. The queue makes the jobs
+// of open tasks anew when a server starts.
+func forgetRunning(ctx context.Context, pool *sql.DB) error {
+	for _, name := range running {
+		if _, err := pool.ExecContext(ctx, "DELETE FROM "+name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func upToDate(ctx context.Context, pool *sql.DB) error {
