@@ -51,13 +51,16 @@ type Store interface {
 	// waits too, with its effect still marked.
 	WaitTask(ctx context.Context, tx access.Tx, task workspace.Task, ref access.RoundRef, reason string) (ok bool, err error)
 
-	// MailFor is the mail of the session that the agent may read and got until the
-	// moment: to it, to the whole team, from people and connections. At most limit, the
+	// MailFor is the mail that a round of the task may show to the agent: what other
+	// agents of the task wrote to it or to the whole team, and what people and
+	// connections wrote to it or to all, with the answers that agents gave to
+	// connections, in all tasks. Where a connection is behind the task, of the latter
+	// only what that connection may read itself. At most limit until the moment, the
 	// newest, in order.
-	MailFor(ctx context.Context, tx access.Tx, sessionID, agent string, until time.Time, limit int) ([]workspace.Mail, error)
-	// MailAddress finds whom an agent can write to besides its own team: a connection
-	// with a seat in the session, by its external sender slug.
-	MailAddress(ctx context.Context, tx access.Tx, sessionID, slug string) (connectionID string, ok bool, err error)
-	// SendMail posts mail of an agent.
+	MailFor(ctx context.Context, tx access.Tx, task workspace.Task, agent string, until time.Time, limit int) ([]workspace.Mail, error)
+	// MailAddress finds the connection with the external sender slug, if it is active
+	// and has a seat in the session.
+	MailAddress(ctx context.Context, tx access.Tx, task workspace.Task, slug string) (connectionID string, ok bool, err error)
+	// SendMail posts mail of an agent, which gets its ID and its time here.
 	SendMail(ctx context.Context, tx access.Tx, m workspace.Mail) error
 }
