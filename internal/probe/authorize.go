@@ -59,7 +59,9 @@ func (q request) address(endpoint string, scopes []string) (string, error) {
 		"response_type": "code", "client_id": q.clientID, "redirect_uri": q.redirectURI, "state": q.state, "resource": q.resource,
 		"code_challenge_method": "S256", "code_challenge": base64.RawURLEncoding.EncodeToString(challenge[:]),
 	} {
-		v.Set(name, value)
+		if value != "" { // a server without metadata of its resource has no name for it
+			v.Set(name, value)
+		}
 	}
 	if len(scopes) > 0 {
 		v.Set("scope", strings.Join(scopes, " "))

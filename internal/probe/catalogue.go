@@ -150,33 +150,38 @@ func (s *survey) judgeList(ctx context.Context) {
 	if s.initialized.Status != http.StatusOK && !s.statelessOnly() {
 		return // said already
 	}
-	var all []jsontext.Value
+	if all, ok := s.pages(ctx); ok {
+		s.catalogue(ctx, all)
+	}
+}
+
+// pages reads the definitions from the list that was got, and from the pages after
+// it; ok is false after a finding that there is no list.
+func (s *survey) pages(ctx context.Context) (all []jsontext.Value, ok bool) {
 	got := &s.listed
 	for range maxPagesListed {
 		result, ok := s.result("tools/list", "list-failed", got)
 		if !ok {
-			return
+			return nil, false
 		}
 		var p toolPage
 		if err := json.Unmarshal(result, &p, lenient); err != nil || p.Tools == nil {
 			s.find("list-failed", "the result has no list of tools: %s", shorten(result))
-			return
+			return nil, false
 		}
 		all = append(all, p.Tools...)
 		if p.Next == "" {
-			s.catalogue(ctx, all)
-			return
+			return all, true
 		}
-		q := s.list(p.Next)
-		next := s.asker.ask(ctx, q)
+		next := s.asker.ask(ctx, s.list(p.Next))
 		if next.failure != "" {
 			s.find(next.failure, "tools/list, next page: %s", next.detail)
-			return
+			return nil, false
 		}
 		got = &next
 	}
 	s.find("list-endless", "more than %d pages", maxPagesListed)
-	s.catalogue(ctx, all)
+	return all, true
 }
 
 // catalogue counts the tools and judges their definitions.

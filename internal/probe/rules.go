@@ -209,8 +209,6 @@ var rules = map[string]rule{
 		"Set authorization_response_iss_parameter_supported to true."},
 	"state-lost": {Error, "The state does not come back as it was sent", "RFC 6749 §4.1.2", everyHost, nil,
 		"Return state byte for byte with every redirect, errors too."},
-	"authorize-failed": {Error, "The authorization endpoint fails", "RFC 6749 §4.1.2.1", everyHost, nil,
-		"Answer a bad request with a page or a redirect, never with an error of the server."},
 	"token-answer": {Error, "The token endpoint does not refuse as OAuth does", "RFC 6749 §5.2", everyHost, []string{"can1357/oh-my-pi#1908", "different-ai/openwork#3599"},
 		`Answer 400 with JSON {"error": "invalid_grant"}, whatever is wrong with a code.`},
 	"token-unknown-client": {Warning, "The token endpoint does not say that a client is unknown", "RFC 6749 §5.2", []string{claude}, []string{"anthropics/claude-code#84614"},

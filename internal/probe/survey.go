@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ type SurveyOptions struct {
 	Progress func(done, all int, next string)
 
 	roots *x509.CertPool // nil is the system's
+	slow  time.Duration  // when a median is slow; 0 is 2 s
 }
 
 // Report is what a host sees of a server before anybody signs in.
@@ -105,6 +107,9 @@ func Survey(ctx context.Context, endpoint string, o SurveyOptions) (*Report, err
 	if o.Timeout <= 0 {
 		o.Timeout = 10 * time.Second
 	}
+	if o.slow == 0 {
+		o.slow = 2 * time.Second
+	}
 	s := &survey{asker: newAsker(at, o), o: o, endpoint: at, report: &Report{Endpoint: endpoint, Access: Unknown}}
 	defer s.asker.client.CloseIdleConnections()
 	s.walk(ctx)
@@ -165,7 +170,7 @@ func (s *survey) ask(ctx context.Context, q question) answer {
 		if i == 0 {
 			first = got
 		}
-		if got.failure != "" && ctx.Err() == nil {
+		if got.failure != "" && ctx.Err() == nil && !s.mayBreak(got) {
 			s.find(got.failure, "%s: %s", q.what, got.detail)
 		}
 		if got.Status != 0 {
@@ -191,8 +196,8 @@ func (s *survey) note(row Row, first answer) {
 	row.URL, row.Status, row.Bytes, row.CameBack = first.URL, first.Status, len(first.Body), first.describe()
 	row.MedianMS, row.P90MS = row.quantile(0.5), row.quantile(0.9)
 	s.report.Rows = append(s.report.Rows, row)
-	if row.MedianMS > slowMS {
-		s.find("slow", "%s: %.1f s", row.Asked, row.MedianMS/1000)
+	if median := (chart.Series{Latencies: row.Latencies}).Quantile(0.5); median > s.o.slow {
+		s.find("slow", "%s: %s", row.Asked, chart.Duration(median))
 	}
 	if first.Status >= 500 && first.failure == "" && !s.mayFail(first) {
 		s.find("server-error", "%s: HTTP %d", row.Asked, first.Status)
@@ -203,8 +208,11 @@ func (r Row) quantile(q float64) (milliseconds float64) {
 	return float64(chart.Series{Latencies: r.Latencies}.Quantile(q)) / float64(time.Millisecond)
 }
 
-// slowMS is when an answer before sign-in is slow, in milliseconds.
-const slowMS = 2000
+// mayBreak reports whether the failure is judged elsewhere: silence at
+// server/discover costs hosts seconds, and a broken answer there nothing.
+func (s *survey) mayBreak(got answer) bool {
+	return strings.HasPrefix(got.What, "server/discover") && !slices.Contains([]string{"unreachable", "tls", "private-address", "huge-answer"}, got.failure)
+}
 
 // mayFail reports whether an error of the server says only that it does not know
 // what was asked: hosts go on from such an answer to server/discover, and guess
