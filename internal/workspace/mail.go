@@ -55,11 +55,15 @@ type MailStore interface {
 	ConnectionMail(ctx context.Context, tx access.Tx, workspaceID, sessionID, connectionID string, page Page) ([]Mail, error)
 	// OneMail finds mail of the session by its ID.
 	OneMail(ctx context.Context, tx access.Tx, workspaceID, sessionID, mailID string) (m Mail, ok bool, err error)
-	// AgentMail lists what the agent may read, in order: mail to it or to the whole
-	// team, from others, made until the moment. Of more than limit, the newest.
-	AgentMail(ctx context.Context, tx access.Tx, sessionID, agent string, until time.Time, limit int) ([]Mail, error)
-	// MailAddress finds the connection with this external sender slug and a seat in
-	// the session that has an effect: not revoked, its project still given.
+	// AgentMail lists, in order, the mail that a round of the task may show to the
+	// agent: what other agents of the task wrote to it or to the whole team, what
+	// people and connections wrote to it or to all, and the answers that agents gave
+	// to connections, in all tasks. Where a connection is behind the task, of the
+	// latter two only what that connection may read itself. At most limit until the
+	// moment, the newest.
+	AgentMail(ctx context.Context, tx access.Tx, t Task, agent string, until time.Time, limit int) ([]Mail, error)
+	// MailAddress finds the active connection with this external sender slug and a
+	// seat in the session that has an effect, as its project is given to it.
 	MailAddress(ctx context.Context, tx access.Tx, sessionID, slug string) (connectionID string, ok bool, err error)
 }
 
@@ -84,6 +88,5 @@ func (s *Mails) sendFromTask(ctx context.Context, tx access.Tx, place TaskPlace,
 	if err := s.store.AddMail(ctx, tx, m); err != nil {
 		return err
 	}
-	who := access.Principal{UserID: place.UserID, ConnectionID: place.ConnectionID}
-	return s.events.Record(ctx, tx, who, place.event("mail.posted", map[string]any{"mail_id": m.ID}))
+	return s.events.Record(ctx, tx, place.principal(), place.event("mail.posted", map[string]any{"mail_id": m.ID}))
 }

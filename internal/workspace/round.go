@@ -99,8 +99,6 @@ type RoundStore interface {
 	EndTask(ctx context.Context, tx access.Tx, taskID string, end TaskEnd, now time.Time) (bool, error)
 	// TaskPlace says where the task happens and who is behind it.
 	TaskPlace(ctx context.Context, tx access.Tx, taskID string) (TaskPlace, error)
-	// AddNotice tells a person something, in the app.
-	AddNotice(ctx context.Context, tx access.Tx, n TaskNotice) error
 }
 
 // TaskPlace is where a task happens and who is behind it.
@@ -112,15 +110,7 @@ type TaskPlace struct {
 	OwnerID      string // of the session
 	UserID       string // who queued or accepted the task; "" where a connection requested it
 	ConnectionID string // "" for a person's
-}
-
-// TaskNotice is what a person should know about a task, in the app.
-type TaskNotice struct {
-	UserID    string
-	Type      string // task.waiting or task.ended
-	Place     TaskPlace
-	State     TaskState
-	CreatedAt time.Time
+	Connection   string // display name of that connection
 }
 
 // Rounds is what whoever runs rounds does with them, within units of work of
@@ -130,15 +120,16 @@ type Rounds struct {
 	store    RoundStore
 	spending SpendingStore
 	mails    *Mails
+	notices  *Notices
 	queue    Queue
 	events   *Events
 	now      func() time.Time
 }
 
-// NewRounds makes the service on its stores, the mail, the queue, the events and
-// the clock.
-func NewRounds(store RoundStore, spending SpendingStore, mails *Mails, queue Queue, events *Events, now func() time.Time) *Rounds {
-	return &Rounds{store, spending, mails, queue, events, now}
+// NewRounds makes the service on its stores, the services that it tells, the queue
+// and the clock.
+func NewRounds(store RoundStore, spending SpendingStore, mails *Mails, notices *Notices, queue Queue, events *Events, now func() time.Time) *Rounds {
+	return &Rounds{store, spending, mails, notices, queue, events, now}
 }
 
 // BeginRound takes a round; see RoundStore.
@@ -212,8 +203,7 @@ func (s *Rounds) NextRound(ctx context.Context, tx access.Tx, t Task, number int
 // then, or waits, stays as it is.
 func (s *Rounds) EndTask(ctx context.Context, tx access.Tx, t Task, end TaskEnd) error {
 	end.Result, end.Reason = clip(storable(end.Result), MaxResult), storable(end.Reason)
-	now := s.now()
-	ok, err := s.store.EndTask(ctx, tx, t.ID, end, now)
+	ok, err := s.store.EndTask(ctx, tx, t.ID, end, s.now())
 	if err != nil || !ok {
 		return err
 	}
@@ -221,7 +211,7 @@ func (s *Rounds) EndTask(ctx context.Context, tx access.Tx, t Task, end TaskEnd)
 	if err != nil || place.UserID == "" {
 		return err
 	}
-	return s.store.AddNotice(ctx, tx, TaskNotice{UserID: place.UserID, Type: "task.ended", Place: place, State: end.State, CreatedAt: now})
+	return s.tell(ctx, tx, place, place.UserID, NoticeTaskEnded, end.State)
 }
 
 // GiveBack makes the round wait for another attempt. Faults is how often its turns
@@ -230,7 +220,8 @@ func (s *Rounds) GiveBack(ctx context.Context, tx access.Tx, ref access.RoundRef
 	return s.store.GiveBack(ctx, tx, ref, GivenBack{Faults: faults, Reason: storable(reason), Effect: effect, Use: use})
 }
 
-// WaitTask makes the task wait for a person: the session's owner is told.
+// WaitTask makes the task wait for a person: the session's owner is told, and
+// whoever queued the task.
 func (s *Rounds) WaitTask(ctx context.Context, tx access.Tx, t Task, ref access.RoundRef, reason string) (bool, error) {
 	ok, err := s.store.WaitTask(ctx, tx, ref, storable(reason))
 	if err != nil || !ok {
@@ -240,21 +231,38 @@ func (s *Rounds) WaitTask(ctx context.Context, tx access.Tx, t Task, ref access.
 	if err != nil {
 		return false, err
 	}
-	n := TaskNotice{UserID: place.OwnerID, Type: "task.waiting", Place: place, State: TaskWaiting, CreatedAt: s.now()}
-	err = s.store.AddNotice(ctx, tx, n)
+	if err := s.tell(ctx, tx, place, place.OwnerID, NoticeTaskWaiting, TaskWaiting); err != nil {
+		return false, err
+	}
+	if place.UserID == "" || place.UserID == place.OwnerID {
+		return true, nil
+	}
+	err = s.tell(ctx, tx, place, place.UserID, NoticeTaskWaiting, TaskWaiting)
 	return err == nil, err
 }
 
-// MailFor is the mail that the agent may read and got until the moment, at most
-// limit, the newest, in order.
-func (s *Rounds) MailFor(ctx context.Context, tx access.Tx, sessionID, agent string, until time.Time, limit int) ([]Mail, error) {
-	return s.mails.store.AgentMail(ctx, tx, sessionID, agent, until, limit)
+func (s *Rounds) tell(ctx context.Context, tx access.Tx, place TaskPlace, userID string, kind NoticeType, state TaskState) error {
+	return s.notices.Tell(ctx, tx, place.principal(), Notice{
+		WorkspaceID: place.WorkspaceID, UserID: userID, Type: kind,
+		About: NoticeAbout{SessionID: place.SessionID, TaskID: place.TaskID, State: state, ConnectionID: place.ConnectionID, Connection: place.Connection},
+	})
 }
 
-// MailAddress finds the connection that an agent can write to under its external
-// sender slug; see MailStore.
-func (s *Rounds) MailAddress(ctx context.Context, tx access.Tx, sessionID, slug string) (connectionID string, ok bool, err error) {
-	return s.mails.store.MailAddress(ctx, tx, sessionID, slug)
+// principal is who the task works for.
+func (p TaskPlace) principal() access.Principal {
+	return access.Principal{UserID: p.UserID, ConnectionID: p.ConnectionID}
+}
+
+// MailFor is the mail that a round of the task may show to the agent; see
+// MailStore.AgentMail.
+func (s *Rounds) MailFor(ctx context.Context, tx access.Tx, t Task, agent string, until time.Time, limit int) ([]Mail, error) {
+	return s.mails.store.AgentMail(ctx, tx, t, agent, until, limit)
+}
+
+// MailAddress finds the connection that agents of the task can write to under its
+// external sender slug; see MailStore.
+func (s *Rounds) MailAddress(ctx context.Context, tx access.Tx, t Task, slug string) (connectionID string, ok bool, err error) {
+	return s.mails.store.MailAddress(ctx, tx, t.SessionID, slug)
 }
 
 // SendMail posts mail of an agent, within its task.
@@ -273,8 +281,7 @@ func (s *Rounds) record(ctx context.Context, tx access.Tx, taskID, event string,
 	if err != nil {
 		return TaskPlace{}, err
 	}
-	who := access.Principal{UserID: place.UserID, ConnectionID: place.ConnectionID}
-	return place, s.events.Record(ctx, tx, who, place.event(event, data))
+	return place, s.events.Record(ctx, tx, place.principal(), place.event(event, data))
 }
 
 // event is an event about the task, which is one of its session.

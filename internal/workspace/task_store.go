@@ -7,9 +7,9 @@ import (
 	"github.com/osfoundry/osfoundry/internal/access"
 )
 
-// MaxGoal is how many code points the goal of a task has that a person or a
+// MaxTaskGoal is how many code points the goal of a task has that a person or a
 // connection asks for.
-const MaxGoal = 10_000
+const MaxTaskGoal = 10_000
 
 // TaskKey finds a task: its workspace and session come from a permit.
 type TaskKey struct{ WorkspaceID, SessionID, TaskID string }
@@ -53,13 +53,11 @@ type TaskStore interface {
 	ResumeTask(ctx context.Context, tx access.Tx, key TaskKey) (number int64, ok bool, err error)
 }
 
-// TaskFigures are the limits of tasks (product.md §4).
-type TaskFigures struct {
-	QueuedRequests int64 // of one connection, at once
+// TaskConfig is what differs between installations.
+type TaskConfig struct {
+	QueuedRequests int64  // of one connection, at once (product.md §4: 50)
+	PublicURL      string // under which people reach the web app, without a slash at the end
 }
-
-// DefaultTaskFigures are the limits of product.md §4.
-var DefaultTaskFigures = TaskFigures{QueuedRequests: 50}
 
 // Tasks is what people and connections do with tasks.
 type Tasks struct {
@@ -67,14 +65,13 @@ type Tasks struct {
 	queue    Queue
 	events   *Events
 	now      func() time.Time
-	figures  TaskFigures
+	config   TaskConfig
 	stopping Stopping
 }
 
-// NewTasks makes the service on its store, the queue, the events, the clock and
-// its limits.
-func NewTasks(store TaskStore, queue Queue, events *Events, now func() time.Time, figures TaskFigures) *Tasks {
-	return &Tasks{store: store, queue: queue, events: events, now: now, figures: figures}
+// NewTasks makes the service on its store, the queue, the events and the clock.
+func NewTasks(store TaskStore, queue Queue, events *Events, now func() time.Time, c TaskConfig) *Tasks {
+	return &Tasks{store: store, queue: queue, events: events, now: now, config: c}
 }
 
 // Stopping tells of tasks that this process stopped.

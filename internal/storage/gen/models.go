@@ -4,6 +4,10 @@
 
 package gen
 
+import (
+	"database/sql"
+)
+
 type AccessToken struct {
 	TokenHash    string
 	ConnectionID string
@@ -119,6 +123,23 @@ type Event struct {
 	CreatedAt    int64
 }
 
+type Handoff struct {
+	ID              string
+	WorkspaceID     string
+	SessionID       string
+	ConnectionID    string
+	Goal            string
+	ContextSummary  string
+	RequestedOutput string
+	MaxRounds       int64
+	State           string
+	Reason          string
+	CreatedAt       int64
+	ExpiresAt       int64
+	DecidedAt       int64
+	DecidedBy       string
+}
+
 type IdempotencyKey struct {
 	Scope     string
 	Operation string
@@ -142,6 +163,12 @@ type Membership struct {
 	UserID      string
 	Role        string
 	CreatedAt   int64
+}
+
+type Node struct {
+	ID        string
+	StartedAt int64
+	SeenAt    int64
 }
 
 type Note struct {
@@ -233,6 +260,20 @@ type ProjectMember struct {
 	CreatedAt int64
 }
 
+type Provider struct {
+	WorkspaceID string
+	Name        string
+	Kind        string
+	BaseUrl     string
+	Model       string
+	Secret      string
+	Command     string
+	Version     int64
+	CreatedAt   int64
+	UpdatedAt   int64
+	UpdatedBy   string
+}
+
 type RefreshToken struct {
 	TokenHash    string
 	ConnectionID string
@@ -255,9 +296,112 @@ type ResourceAcl struct {
 	Access     string
 }
 
+type Round struct {
+	TaskID      string
+	Number      int64
+	WorkspaceID string
+	SessionID   string
+	Agent       string
+	State       string
+	Attempt     int64
+	Faults      int64
+	Node        string
+	EffectAt    int64
+	Text        string
+	Calls       string
+	Model       string
+	TokensIn    int64
+	TokensOut   int64
+	Reason      string
+	StartedAt   int64
+	EndedAt     int64
+}
+
+type Session struct {
+	ID          string
+	WorkspaceID string
+	ProjectID   string
+	Type        string
+	Title       string
+	OwnerID     string
+	Version     int64
+	Agents      string
+	Done        string
+	MaxRounds   int64
+	DayRounds   int64
+	DayTokens   int64
+	DayMinutes  int64
+	LocalOnly   int64
+	HasAcl      int64
+	ArchivedAt  int64
+	CreatedAt   int64
+	CreatedBy   string
+	UpdatedAt   int64
+	UpdatedBy   string
+}
+
+type SessionMail struct {
+	ID           string
+	WorkspaceID  string
+	SessionID    string
+	TaskID       string
+	FromKind     string
+	FromID       string
+	ToAgent      string
+	ToConnection string
+	Internal     int64
+	ReplyTo      string
+	Subject      string
+	Body         string
+	CreatedAt    int64
+}
+
+type SessionSeat struct {
+	SessionID    string
+	ConnectionID string
+	Seat         string
+	GivenBy      string
+	CreatedAt    int64
+}
+
 type Setting struct {
 	Name  string
 	Value string
+}
+
+type Spending struct {
+	Scope  string
+	Day    string
+	Rounds int64
+	Tokens int64
+	Millis int64
+}
+
+type Task struct {
+	ID           string
+	WorkspaceID  string
+	SessionID    string
+	HandoffID    sql.NullString
+	ConnectionID string
+	UserID       string
+	Goal         string
+	MaxRounds    int64
+	Agents       string
+	Done         string
+	Type         string
+	State        string
+	Reason       string
+	Rounds       int64
+	ToolCalls    int64
+	Tokens       int64
+	Millis       int64
+	Result       string
+	ResultBy     string
+	Chars        int64
+	CreatedAt    int64
+	StartedAt    int64
+	EndedAt      int64
+	StoppedBy    string
 }
 
 type User struct {
@@ -273,4 +417,12 @@ type Workspace struct {
 	ID        string
 	Name      string
 	CreatedAt int64
+}
+
+type WorkspaceFigure struct {
+	WorkspaceID    string
+	HandoffMinutes int64
+	DayRounds      int64
+	DayTokens      int64
+	DayMinutes     int64
 }
