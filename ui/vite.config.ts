@@ -15,7 +15,10 @@ export default defineConfig({
     catalogue(),
     react(),
     // React Aria speaks these of ours; Hindi and Indonesian come from our catalogue.
-    { ...optimizeLocales.vite({ locales: ['en-US', 'es-ES', 'de-DE', 'fr-FR', 'it-IT', 'ko-KR', 'zh-TW'] }), enforce: 'pre' },
+    {
+      ...optimizeLocales.vite({ locales: ['en-US', 'es-ES', 'de-DE', 'fr-FR', 'it-IT', 'ko-KR', 'zh-TW'] }),
+      enforce: 'pre',
+    },
     compress(),
   ],
   build: {
@@ -26,6 +29,18 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     target: 'es2023',
     reportCompressedSize: false,
+    rolldownOptions: {
+      output: {
+        // Few files, that change at different times: what others wrote, and what all screens share.
+        codeSplitting: {
+          groups: [
+            { name: 'react', test: /node_modules\/(react|react-dom|scheduler)\//, priority: 3 },
+            { name: 'icons', test: /node_modules\/lucide-react\//, priority: 2 },
+            { name: 'shared', test: /ui\/src\/(app|parts|data|i18n)\/(?!.*(Palette|KeysHelp))/, priority: 1 },
+          ],
+        },
+      },
+    },
   },
   worker: { format: 'es' },
   server: {

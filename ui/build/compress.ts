@@ -37,7 +37,9 @@ export function compress(): Plugin {
       const weight = (end: string) =>
         [...first].filter(name => name.endsWith(end)).reduce((sum, name) => sum + (sizes.get(name) ?? 0), 0);
       const [script, style] = [weight('.js'), weight('.css')];
-      console.log(`first load, gzip: ${(script / 1024).toFixed(1)} kB of script, ${(style / 1024).toFixed(1)} kB of style`);
+      console.log(
+        `first load, gzip: ${(script / 1024).toFixed(1)} kB of script, ${(style / 1024).toFixed(1)} kB of style`,
+      );
       if (script > mostScript || style > mostStyle) throw new Error('the first load is over its budget');
     },
   };

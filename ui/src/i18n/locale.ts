@@ -32,7 +32,9 @@ type Key = keyof typeof english;
 export type TextKey = Extract<Key, `app.${string}` | `role.${string}` | `status.${string}` | `host.${string}`>;
 
 /** A language that is not filled yet is not here, and not offered. */
-const catalogues = import.meta.glob<Catalogue>(['../../../internal/web/locales/*.json', '!**/en.json'], { import: 'default' });
+const catalogues = import.meta.glob<Catalogue>(['../../../internal/web/locales/*.json', '!../../../internal/web/locales/en.json'], {
+  import: 'default',
+});
 const pathOf = (language: string) => `../../../internal/web/locales/${language}.json`;
 
 /** The pseudo-language, which finds text that is not in the catalogue; for tests. */
@@ -63,7 +65,9 @@ function wanted(): string {
   const chosen = chosenLanguage();
   if (chosen === pseudoTag || offered.includes(chosen as Language)) return chosen;
   for (const asked of navigator.languages) {
-    const found = offered.find(l => asked === l || asked.split('-')[0] === l || (l === 'zh-TW' && /^zh-(Hant|TW|HK|MO)/.test(asked)));
+    const found = offered.find(
+      l => asked === l || asked.split('-')[0] === l || (l === 'zh-TW' && /^zh-(Hant|TW|HK|MO)/.test(asked)),
+    );
     if (found) return found;
   }
   return 'en';
@@ -91,6 +95,9 @@ export function chooseLanguage(language: Language | ''): Promise<void> {
   keep('language', language || null);
   return speak();
 }
+
+/** Whether there is a text of this key; for keys made of what the server says. */
+export const has = (key: string): key is TextKey => key in inEnglish.texts;
 
 /** Says a text in the language of now. */
 export function say(key: TextKey, values: Values = {}): string {

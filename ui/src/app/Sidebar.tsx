@@ -1,0 +1,275 @@
+import { useQueryClient } from '@tanstack/react-query';
+import {
+  Activity,
+  Check,
+  ChevronRight,
+  ChevronsUpDown,
+  FileText,
+  Home,
+  Lock,
+  Plug,
+  Plus,
+  Search,
+  SquareStack,
+  Users,
+} from 'lucide-react';
+import { useState, type ReactNode } from 'react';
+import { Button as AriaButton, Header, MenuSection, Separator } from 'react-aria-components';
+import { Link, useLocation } from 'wouter';
+import { useList } from '../data/cache.ts';
+import { keep, kept } from '../data/kept.ts';
+import { signOut, useMe } from '../data/me.ts';
+import { notesQuery } from '../data/notes.ts';
+import { projectsQuery } from '../data/projects.ts';
+import type { Project, Team } from '../data/types.ts';
+import { useText } from '../i18n/Text.tsx';
+import { byName } from '../i18n/time.ts';
+import { NewProject } from '../pages/NewProject.tsx';
+import { Button } from '../parts/Button.tsx';
+import { Menu, MenuItem } from '../parts/Menu.tsx';
+import { PersonTile } from '../parts/Person.tsx';
+import { failed } from '../parts/toast.ts';
+import { initials, Name } from '../parts/words.tsx';
+import { asApiError } from '../data/api.ts';
+import { chooseTheme, theme, type Theme } from './appearance.ts';
+import { useLayers } from './layers.ts';
+import { usePlace } from './place.ts';
+
+export function Sidebar() {
+  const say = useText();
+  const open = useLayers();
+  const { workspace, project } = usePlace();
+  const home = workspace && `/w/${workspace.id}`;
+  return (
+    <>
+      <Workspaces chosen={workspace} />
+      <button type="button" className="searchbtn" onClick={() => open('palette')}>
+        <Search aria-hidden />
+        <span>{say('app.search.jump')}</span>
+        <kbd>{say('app.search.key')}</kbd>
+      </button>
+      {home && (
+        <ul>
+          <Item to={home} icon={<Home aria-hidden />} text={say('app.home')} />
+          {workspace.role === 'owner' && (
+            <Item to={`${home}/activity`} icon={<Activity aria-hidden />} text={say('app.activity')} />
+          )}
+          <Item to={`${home}/assistants`} icon={<Plug aria-hidden />} text={say('app.assistants')} within />
+          <Item to={`${home}/people`} icon={<Users aria-hidden />} text={say('app.people')} />
+        </ul>
+      )}
+      {workspace && <Projects workspace={workspace} here={project} />}
+      <You />
+    </>
+  );
+}
+
+function Item({
+  to,
+  icon,
+  text,
+  within,
+  sub,
+}: {
+  to: string;
+  icon: ReactNode;
+  text: ReactNode;
+  within?: boolean;
+  sub?: boolean;
+}) {
+  const [path] = useLocation();
+  const current = path === to || (within && path.startsWith(`${to}/`));
+  return (
+    <li>
+      <Link href={to} className={sub ? 'nav sub' : 'nav'} aria-current={current ? 'page' : undefined}>
+        {icon}
+        <span className="text">{text}</span>
+      </Link>
+    </li>
+  );
+}
+
+function Workspaces({ chosen }: { chosen: Team | undefined }) {
+  const say = useText();
+  const me = useMe();
+  if (!chosen) return <p className="ws">osFoundry</p>;
+  const mark = (
+    <>
+      <span className="logo" aria-hidden>
+        {initials(chosen.name).slice(0, 1)}
+      </span>
+      <span className="text">
+        <Name>{chosen.name}</Name>
+      </span>
+    </>
+  );
+  if (me.workspaces.length === 1) return <p className="ws">{mark}</p>;
+  return (
+    <Menu
+      label={say('app.workspaces')}
+      button={
+        <AriaButton className="ws" aria-label={say('app.workspaces.switch', { workspace: chosen.name })}>
+          {mark}
+          <ChevronsUpDown aria-hidden />
+        </AriaButton>
+      }
+    >
+      {me.workspaces.toSorted(byName).map(team => (
+        <MenuItem key={team.id} href={`/w/${team.id}`} textValue={team.name}>
+          <Name>{team.name}</Name>
+          {team.id === chosen.id && <Check aria-label={say('app.chosen')} />}
+        </MenuItem>
+      ))}
+    </Menu>
+  );
+}
+
+function Projects({ workspace, here }: { workspace: Team; here: string | undefined }) {
+  const say = useText();
+  const [adding, setAdding] = useState(false);
+  const { items } = useList(projectsQuery(workspace.id));
+  const shown = items?.filter(project => !project.archived).toSorted(byName);
+  return (
+    <section aria-labelledby="projects">
+      <div className="sidehead">
+        <h2 id="projects">{say('app.projects')}</h2>
+        {workspace.role !== 'viewer' && (
+          <Button kind="quiet" icon aria-label={say('app.project.new')} onPress={() => setAdding(true)}>
+            <Plus aria-hidden />
+          </Button>
+        )}
+      </div>
+      <ul>
+        {shown?.map(project => (
+          <Branch key={project.id} project={project} here={project.id === here} />
+        ))}
+      </ul>
+      <NewProject workspace={workspace.id} isOpen={adding} onClose={() => setAdding(false)} />
+    </section>
+  );
+}
+
+/** A project and, unfolded, what is in it. Folds are remembered in this browser. */
+function Branch({ project, here }: { project: Project; here: boolean }) {
+  const say = useText();
+  const [path] = useLocation();
+  const [open, setOpen] = useState(() => kept(`fold.${project.id}`) === 'open' || here);
+  const toggle = () => {
+    keep(`fold.${project.id}`, open ? null : 'open');
+    setOpen(!open);
+  };
+  const address = `/p/${project.id}`;
+  return (
+    <li>
+      <div className="branch">
+        <button
+          type="button"
+          className="twist"
+          aria-expanded={open}
+          aria-label={say('app.project.contents', { project: project.name })}
+          onClick={toggle}
+        >
+          <ChevronRight aria-hidden />
+        </button>
+        <Link
+          href={address}
+          className="nav"
+          aria-current={path === address || path.startsWith(`${address}/access`) ? 'page' : undefined}
+        >
+          {project.private ? <Lock aria-label={say('app.project.private')} /> : <SquareStack aria-hidden />}
+          <span className="text">
+            <Name>{project.name}</Name>
+          </span>
+        </Link>
+      </div>
+      {open && <Contents project={project.id} />}
+    </li>
+  );
+}
+
+const shownNotes = 20;
+
+function Contents({ project }: { project: string }) {
+  const say = useText();
+  const [path] = useLocation();
+  const list = useList(notesQuery(project));
+  if (!list.items) return null;
+  if (list.items.length === 0) return <p className="nav sub quiet">{say('app.project.nothing')}</p>;
+  return (
+    <ul>
+      {list.items.slice(0, shownNotes).map(note => {
+        const address = `/p/${project}/notes/${note.id}`;
+        const current = path === address || path.startsWith(`${address}/`);
+        return (
+          <li key={note.id}>
+            <Link href={address} className="nav sub" aria-current={current ? 'page' : undefined}>
+              <FileText aria-hidden />
+              <span className="text">
+                <Name>{note.title}</Name>
+              </span>
+            </Link>
+          </li>
+        );
+      })}
+      {list.items.length > shownNotes && <Item to={`/p/${project}`} sub icon={null} text={say('app.project.all')} />}
+    </ul>
+  );
+}
+
+const themes = ['system', 'light', 'dark'] as const satisfies Theme[];
+
+function You() {
+  const say = useText();
+  const me = useMe();
+  const open = useLayers();
+  const client = useQueryClient();
+  const [chosen, setChosen] = useState(theme);
+  const leave = async () => {
+    try {
+      await signOut();
+      client.clear();
+      location.assign('/sign-in?signed-out');
+    } catch (thrown) {
+      failed(asApiError(thrown).message);
+    }
+  };
+  return (
+    <div className="you">
+      <Menu
+        label={say('app.you')}
+        button={
+          <AriaButton className="nav" aria-label={say('app.you.menu', { person: me.name })}>
+            <PersonTile name={me.name} />
+            <span className="text">
+              <Name>{me.name}</Name>
+            </span>
+          </AriaButton>
+        }
+      >
+        <MenuItem href="/settings">{say('app.settings')}</MenuItem>
+        <MenuItem onAction={() => open('keys')}>{say('app.keys')}</MenuItem>
+        <Separator />
+        <MenuSection
+          selectionMode="single"
+          disallowEmptySelection
+          selectedKeys={[chosen]}
+          onSelectionChange={keys => {
+            const choice = [...keys][0] as Theme;
+            chooseTheme(choice);
+            setChosen(choice);
+          }}
+        >
+          <Header>{say('app.theme')}</Header>
+          {themes.map(choice => (
+            <MenuItem key={choice} id={choice} textValue={say(`app.theme.${choice}`)}>
+              {say(`app.theme.${choice}`)}
+              {chosen === choice && <Check aria-hidden />}
+            </MenuItem>
+          ))}
+        </MenuSection>
+        <Separator />
+        <MenuItem onAction={() => void leave()}>{say('app.sign_out')}</MenuItem>
+      </Menu>
+    </div>
+  );
+}

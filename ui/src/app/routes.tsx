@@ -1,0 +1,31 @@
+import { lazy, type ComponentType } from 'react';
+
+type Params = Record<string, string | undefined>;
+
+/** A screen: the pattern of its address, and the page that draws it. */
+export interface Route {
+  path: string;
+  page: ComponentType<Params>;
+  /** Parameters that make it another page, which begins anew; others change what the page shows. */
+  of?: string[];
+}
+
+const route = (path: string, load: () => Promise<ComponentType<never>>, of: string[] = []): Route => ({
+  path,
+  page: lazy(async () => ({ default: (await load()) as ComponentType<Params> })),
+  of,
+});
+
+/** All screens. The server must know the first part of each path: appPlaces in internal/web/app.go. */
+export const routes: Route[] = [
+  route('/', async () => (await import('../pages/Start.tsx')).Start),
+  route('/w/:workspace', async () => (await import('../pages/Home.tsx')).Home, ['workspace']),
+  route('/w/:workspace/activity', async () => (await import('../pages/Activity.tsx')).Activity, ['workspace']),
+  route('/w/:workspace/assistants', async () => (await import('../pages/Assistants.tsx')).Assistants, ['workspace']),
+  route('/w/:workspace/assistants/:connection', async () => (await import('../pages/Assistant.tsx')).Assistant, [
+    'connection',
+  ]),
+  route('/p/:project', async () => (await import('../pages/Project.tsx')).Project, ['project']),
+  route('/p/:project/access/:tab?', async () => (await import('../pages/Access.tsx')).Access, ['project']),
+  route('/settings/:section?', async () => (await import('../pages/Settings.tsx')).Settings),
+];

@@ -1,0 +1,122 @@
+import { queryOptions } from '@tanstack/react-query';
+import { asApiError, at, get, patch, post, remove } from './api.ts';
+import { cache, dropFromLists, listOptions, patchLists, type Pages } from './cache.ts';
+import { onKind } from './live.ts';
+import type { Note, NoteChange, NoteFields, TabText, TabVersion, TabVersionText } from './types.ts';
+
+/** Characters of one tab at most, as UTF-8 bytes. */
+export const maxTabBytes = 1 << 20;
+
+const listKey = (project: string) => ['project', project, 'notes'];
+
+export const notesQuery = (project: string, archived = false) =>
+  listOptions<NoteFields>([...listKey(project), archived], at`/projects/${project}/notes`, {
+    archived: archived ? 'true' : undefined,
+  });
+
+export const noteQuery = (id: string) =>
+  queryOptions({ queryKey: ['note', id], queryFn: ({ signal }) => get<Note>(at`/notes/${id}`, undefined, signal) });
+
+const tabKey = (note: string, tab: string) => ['note-text', note, tab];
+
+export const tabQuery = (note: string, tab: string) =>
+  queryOptions({
+    queryKey: tabKey(note, tab),
+    queryFn: ({ signal }) => get<TabText>(at`/notes/${note}/tabs/${tab}`, undefined, signal),
+  });
+
+const versionsKey = (note: string, tab: string) => ['note-versions', note, tab];
+
+export const versionsQuery = (note: string, tab: string) =>
+  listOptions<TabVersion>(versionsKey(note, tab), at`/notes/${note}/tabs/${tab}/versions`, {}, 50);
+
+/** A past version with its text; it never changes. */
+export const versionQuery = (note: string, tab: string, version: number) =>
+  queryOptions({
+    queryKey: ['note-version', note, tab, version],
+    queryFn: ({ signal }) => get<TabVersionText>(at`/notes/${note}/tabs/${tab}/versions/${version}`, undefined, signal),
+    staleTime: Infinity,
+  });
+
+function keepNote(note: Note): Note {
+  cache.setQueryData(noteQuery(note.id).queryKey, note);
+  patchLists<NoteFields>(listKey(note.project_id), note);
+  return note;
+}
+
+function keepTab(text: TabText): TabText {
+  cache.setQueryData(tabQuery(text.note_id, text.id).queryKey, text);
+  void cache.invalidateQueries({ queryKey: versionsKey(text.note_id, text.id) });
+  return text;
+}
+
+export async function createNote(project: string, title: string, tab: string, markdown = ''): Promise<Note> {
+  const made = await post<Note>(at`/projects/${project}/notes`, { title, tabs: [{ title: tab, markdown }] });
+  keepNote(made);
+  await cache.invalidateQueries({ queryKey: listKey(project) });
+  return made;
+}
+
+export async function changeNote(note: Note, change: NoteChange): Promise<Note> {
+  const changed = await patch<Note>(at`/notes/${note.id}`, { ...change, expected_version: note.version });
+  keepNote(changed);
+  if (change.archived !== undefined || change.project_id !== undefined) {
+    await cache.invalidateQueries({ queryKey: listKey(note.project_id) });
+    await cache.invalidateQueries({ queryKey: listKey(changed.project_id) });
+  }
+  return changed;
+}
+
+export async function deleteNote(note: Note): Promise<void> {
+  await remove(at`/notes/${note.id}`, { expected_version: note.version });
+  dropFromLists(listKey(note.project_id), note.id);
+}
+
+/** The answer's tab_id is the new tab's. */
+export async function addTab(note: Note, title: string): Promise<Note> {
+  return keepNote(
+    await post<Note>(at`/notes/${note.id}/tabs`, { title, markdown: '', expected_version: note.version }),
+  );
+}
+
+export async function deleteTab(note: Note, tab: string): Promise<Note> {
+  return keepNote(await remove<Note>(at`/notes/${note.id}/tabs/${tab}`, { expected_version: note.version }));
+}
+
+/** Writes over the version that the text was made from; refused if there is another by now. */
+export async function writeTab(note: string, tab: string, markdown: string, expected: number): Promise<TabText> {
+  return keepTab(await patch<TabText>(at`/notes/${note}/tabs/${tab}`, { markdown, expected_version: expected }));
+}
+
+export async function restoreVersion(note: string, tab: string, version: number, current: number): Promise<TabText> {
+  return keepTab(
+    await post<TabText>(at`/notes/${note}/tabs/${tab}/versions/${version}/restore`, { expected_version: current }),
+  );
+}
+
+onKind('note', async event => {
+  void cache.invalidateQueries({ queryKey: ['note-text', event.id] });
+  void cache.invalidateQueries({ queryKey: ['note-versions', event.id] });
+  if (event.project_id && ['note.created', 'note.moved', 'note.archived', 'note.restored'].includes(event.type)) {
+    void cache.invalidateQueries({ queryKey: listKey(event.project_id) });
+  }
+  if (event.project_id && ['note.left', 'note.deleted'].includes(event.type))
+    dropFromLists(listKey(event.project_id), event.id);
+  if (!isShown(event.id)) return;
+  try {
+    keepNote(await get<Note>(at`/notes/${event.id}`));
+  } catch (thrown) {
+    const error = asApiError(thrown);
+    if (!error.notFound && !error.denied) return;
+    if (event.project_id) dropFromLists(listKey(event.project_id), event.id);
+    void cache.invalidateQueries({ queryKey: ['note', event.id] });
+  }
+});
+
+/** Whether the note, or a list with it, was fetched. */
+function isShown(id: string): boolean {
+  if (cache.getQueryState(['note', id])) return true;
+  return cache
+    .getQueriesData<Pages<NoteFields>>({ queryKey: ['project'], predicate: query => query.queryKey[2] === 'notes' })
+    .some(([, data]) => data?.pages.some(page => page.items.some(row => row.id === id)));
+}

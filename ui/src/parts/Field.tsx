@@ -1,0 +1,80 @@
+import { Check } from 'lucide-react';
+import { useId, type ReactNode } from 'react';
+import {
+  Checkbox as AriaCheckbox,
+  FieldError,
+  Input,
+  Label,
+  Text,
+  TextField as AriaTextField,
+  type CheckboxProps,
+  type TextFieldProps,
+} from 'react-aria-components';
+
+interface FieldProps extends Omit<TextFieldProps, 'children'> {
+  label: string;
+  help?: string | undefined;
+  /** What is wrong, if something is. */
+  fault?: string | undefined;
+  placeholder?: string;
+}
+
+/** A line of text with its label, help and error. */
+export const TextField = ({ label, help, fault, placeholder, ...props }: FieldProps) => (
+  <AriaTextField className="field" isInvalid={fault !== undefined} validationBehavior="aria" {...props}>
+    <Label>{label}</Label>
+    <Input className="input" {...(placeholder && { placeholder })} />
+    {help && (
+      <Text slot="description" className="help">
+        {help}
+      </Text>
+    )}
+    <FieldError className="fault">{fault}</FieldError>
+  </AriaTextField>
+);
+
+interface SelectProps<T extends string> {
+  label: string;
+  /** The label is for screen readers only, where the place says it already. */
+  hideLabel?: boolean;
+  name?: string;
+  value?: T;
+  defaultValue?: T;
+  options: ReadonlyArray<readonly [T, string]>;
+  onChange?: (value: T) => void;
+  isDisabled?: boolean;
+}
+
+/** A choice as the browser draws it: good on a phone, and on any. */
+export function Select<T extends string>({ label, hideLabel, options, onChange, isDisabled, ...rest }: SelectProps<T>) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id} className={hideLabel ? 'sr' : 'label'}>
+        {label}
+      </label>
+      <select
+        id={id}
+        className="input"
+        disabled={isDisabled}
+        {...(onChange && { onChange: event => onChange(event.target.value as T) })}
+        {...rest}
+      >
+        {options.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+export const Checkbox = ({ children, ...props }: Omit<CheckboxProps, 'children'> & { children: ReactNode }) => (
+  <AriaCheckbox className="check" {...props}>
+    <span className="box" aria-hidden>
+      <Check />
+    </span>
+    <span>{children}</span>
+  </AriaCheckbox>
+);

@@ -1,0 +1,38 @@
+import type { ReactNode } from 'react';
+import { Tab, TabList, TabPanel, Tabs as AriaTabs } from 'react-aria-components';
+import { Badge } from './Badge.tsx';
+
+export interface TabOf {
+  id: string;
+  text: ReactNode;
+  to: string;
+  /** How many things wait behind it. */
+  count?: number | undefined;
+}
+
+/** Tabs whose choice is in the address: each is a link. */
+export const Tabs = ({
+  label,
+  tabs,
+  chosen,
+  children,
+}: {
+  label: string;
+  tabs: TabOf[];
+  chosen: string;
+  children: ReactNode;
+}) => (
+  <AriaTabs className="tabs" selectedKey={chosen} keyboardActivation="manual">
+    <TabList aria-label={label} className="tablist">
+      {tabs.map(tab => (
+        <Tab key={tab.id} id={tab.id} href={tab.to} className="tab">
+          {tab.text}
+          {tab.count ? <Badge>{tab.count}</Badge> : null}
+        </Tab>
+      ))}
+    </TabList>
+    <TabPanel id={chosen} className="panel">
+      {children}
+    </TabPanel>
+  </AriaTabs>
+);
