@@ -34,6 +34,8 @@ var (
 			fromApproved+` LEFT JOIN notes n ON n.id = CAST($2 AS TEXT) AND n.workspace_id = c.workspace_id
 			LEFT JOIN projects p ON p.id = n.project_id AND p.workspace_id = c.workspace_id`+joinProjectMember+joinGrant+joinACL,
 			whereApproved),
+		access.KindSession: ask([]columns{approvedColumns, personColumns, projectColumns, grantColumns, sessionColumns, aclColumns, seatColumns},
+			fromApproved+joinSession+joinSessionProject+joinProjectMember+joinGrant+joinSessionACL+joinSeat, whereApproved),
 	}
 )
 

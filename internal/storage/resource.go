@@ -58,23 +58,39 @@ func (Resources) ProjectNotes(ctx context.Context, tx access.Tx, in workspace.Sc
 	}
 	visible(&s, in)
 	s.add(` ORDER BY n.id LIMIT ?`, page.Limit)
-	db, _ := raw(tx)
-	rows, err := db.QueryContext(ctx, s.String(), s.args...)
-	if err != nil {
-		return nil, fmt.Errorf("list notes of project: %w", err)
+	return collect(ctx, tx, &s, "list notes of project", scanResource(access.KindNote))
+}
+
+// ProjectSessions is workspace.ResourceStore.ProjectSessions.
+func (Resources) ProjectSessions(ctx context.Context, tx access.Tx, in workspace.Scope, archived bool, page workspace.Page) ([]workspace.Resource, error) {
+	var q statement
+	q.add(`SELECT s.id, s.title, s.version, s.archived_at, s.updated_at FROM sessions s WHERE s.id > ? AND `, page.After)
+	if archived {
+		q.add(`s.archived_at > 0 AND `)
+	} else {
+		q.add(`s.archived_at = 0 AND `)
 	}
-	defer rows.Close()
-	var found []workspace.Resource
-	for rows.Next() {
-		r := workspace.Resource{Kind: access.KindNote}
+	visibleSession(&q, in)
+	q.add(` ORDER BY s.id LIMIT ?`, page.Limit)
+	return collect(ctx, tx, &q, "list sessions of project", scanResource(access.KindSession))
+}
+
+func scanResource(kind access.Kind) func(scan func(...any) error) (workspace.Resource, error) {
+	return func(scan func(...any) error) (workspace.Resource, error) {
+		r := workspace.Resource{Kind: kind}
 		var archivedAt, updatedAt int64
-		if err := rows.Scan(&r.ID, &r.Title, &r.Version, &archivedAt, &updatedAt); err != nil {
-			return nil, fmt.Errorf("read note of list: %w", err)
-		}
+		err := scan(&r.ID, &r.Title, &r.Version, &archivedAt, &updatedAt)
 		r.ArchivedAt, r.UpdatedAt = moment(archivedAt), moment(updatedAt)
-		found = append(found, r)
+		return r, err
 	}
-	return found, rows.Err()
+}
+
+// mostSeats bounds the seats that a connection is told of at once.
+const mostSeats = 1000
+
+// Seats is workspace.ResourceStore.Seats.
+func (Resources) Seats(ctx context.Context, tx access.Tx, in workspace.Scope) ([]workspace.JoinedSession, error) {
+	return Sessions{}.JoinedSessions(ctx, tx, in, workspace.JoinedFilter{}, workspace.Page{Limit: mostSeats})
 }
 
 // ProjectParticipants is workspace.ResourceStore.ProjectParticipants.

@@ -65,13 +65,16 @@ func Connection(resources *workspace.Resources, limits Limits) []*Tool {
 		who := c.Permit().Principal()
 		answer := grants{
 			Workspace: named(g.Workspace), Approver: named(g.Approver), Scopes: who.Scopes.Names(),
-			Projects: make([]named, len(g.Projects)), Seats: []seat{}, LinkedChats: []chat{}, Limits: limits,
+			Projects: make([]named, len(g.Projects)), Seats: make([]seat, len(g.Seats)), LinkedChats: []chat{}, Limits: limits,
 		}
 		// A permit is made for active connections only.
 		answer.Connection.ID, answer.Connection.Name = who.ConnectionID, who.ConnectionName
 		answer.Connection.Slug, answer.Connection.Status = who.ConnectionSlug, "active"
 		for i, p := range g.Projects {
 			answer.Projects[i] = named(p)
+		}
+		for i, s := range g.Seats {
+			answer.Seats[i] = seat{string(s.Type), s.ID, s.Seat.String()}
 		}
 		return answer, nil
 	})}

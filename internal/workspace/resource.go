@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ type Grants struct {
 	Workspace Named
 	Approver  Named
 	Projects  []Named // granted, and open to the approver
+	Seats     []JoinedSession
 }
 
 // Resource is anything that lives in a project, as lists show it.
@@ -59,6 +61,11 @@ type ResourceStore interface {
 	// ProjectNotes lists notes of the scope's projects in the order of their IDs. It
 	// leaves out what the scope's user may not edit, and what is local-only.
 	ProjectNotes(ctx context.Context, tx access.Tx, in Scope, archived bool, page Page) ([]Resource, error)
+	// ProjectSessions lists sessions of the scope's projects in the order of their IDs,
+	// as far as the scope's connection may see them.
+	ProjectSessions(ctx context.Context, tx access.Tx, in Scope, archived bool, page Page) ([]Resource, error)
+	// Seats lists all sessions that the scope's connection may see, with its seats.
+	Seats(ctx context.Context, tx access.Tx, in Scope) ([]JoinedSession, error)
 	// ProjectParticipants lists the people who can open the project, then the connections
 	// in it that were not revoked, in the order of their keys.
 	ProjectParticipants(ctx context.Context, tx access.Tx, workspaceID, projectID string, page Page) ([]Participant, error)
@@ -90,7 +97,14 @@ func (s *Resources) Grants(ctx context.Context, tx access.Tx, p access.Permit) (
 	if g.Workspace.Name, err = s.store.WorkspaceName(ctx, tx, p.Workspace()); err != nil {
 		return Grants{}, err
 	}
-	g.Projects, err = s.store.GrantedProjects(ctx, tx, p.Workspace(), who.ConnectionID, who.UserID)
+	if g.Projects, err = s.store.GrantedProjects(ctx, tx, p.Workspace(), who.ConnectionID, who.UserID); err != nil {
+		return Grants{}, err
+	}
+	in := Scope{WorkspaceID: p.Workspace(), UserID: who.UserID, ConnectionID: who.ConnectionID}
+	for _, project := range g.Projects {
+		in.ProjectIDs = append(in.ProjectIDs, project.ID)
+	}
+	g.Seats, err = s.store.Seats(ctx, tx, in)
 	return g, err
 }
 
@@ -102,15 +116,39 @@ func (s *Resources) InProject(ctx context.Context, tx access.Tx, p access.Permit
 	if err := p.Covers(access.KindProject, access.RightView); err != nil {
 		return Listing[Resource]{}, err
 	}
-	if !wants(f.Kinds, access.KindNote) {
-		return Listing[Resource]{}, nil
+	who := p.Principal()
+	in := Scope{WorkspaceID: p.Workspace(), UserID: who.UserID, ProjectIDs: []string{p.ID()}}
+	if who.Credential == access.CredentialAccessToken { // agents have no seats, whoever they work for
+		in.ConnectionID = who.ConnectionID
 	}
-	in := Scope{WorkspaceID: p.Workspace(), UserID: p.Principal().UserID, ProjectIDs: []string{p.ID()}}
 	if f.TitleContains == "" {
-		rows, err := s.store.ProjectNotes(ctx, tx, in, f.Archived, Page{page.After, page.Limit + 1})
+		rows, err := s.merged(ctx, tx, in, f, Page{page.After, page.Limit + 1})
 		return Cut(rows, page.Limit, resourceID), err
 	}
 	return s.withTitle(ctx, tx, in, f, page)
+}
+
+// merged is one part of the lists of all kinds that the filter wants, as one list in
+// the order of IDs.
+func (s *Resources) merged(ctx context.Context, tx access.Tx, in Scope, f ResourceFilter, page Page) ([]Resource, error) {
+	var all []Resource
+	if wants(f.Kinds, access.KindNote) {
+		notes, err := s.store.ProjectNotes(ctx, tx, in, f.Archived, page)
+		if err != nil {
+			return nil, err
+		}
+		all = notes
+	}
+	if in.ConnectionID == "" || !wants(f.Kinds, access.KindSession) {
+		return all, nil
+	}
+	sessions, err := s.store.ProjectSessions(ctx, tx, in, f.Archived, page)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, sessions...)
+	slices.SortFunc(all, func(a, b Resource) int { return strings.Compare(a.ID, b.ID) })
+	return all[:min(len(all), page.Limit)], nil
 }
 
 // withTitle compares titles in Go, because the databases know the cases of ASCII
@@ -119,7 +157,7 @@ func (s *Resources) withTitle(ctx context.Context, tx access.Tx, in Scope, f Res
 	part := fold(f.TitleContains)
 	var found []Resource
 	for len(found) <= page.Limit {
-		rows, err := s.store.ProjectNotes(ctx, tx, in, f.Archived, Page{page.After, batch})
+		rows, err := s.merged(ctx, tx, in, f, Page{page.After, batch})
 		if err != nil {
 			return Listing[Resource]{}, err
 		}
