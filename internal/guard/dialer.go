@@ -150,6 +150,7 @@ func NewClient(c ClientConfig) *http.Client {
 		c.Allowed = Global
 	}
 	hosts := listHosts(c.AllowHosts)
+	dial := &dialer{resolver: c.Resolver, allowed: c.Allowed, hosts: hosts, limit: min(c.Timeout, longestDial)}
 	return &http.Client{
 		Timeout: c.Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error {
@@ -157,7 +158,7 @@ func NewClient(c ClientConfig) *http.Client {
 		},
 		Transport: &guarded{maxBody: c.MaxBody, hosts: hosts, transport: &http.Transport{
 			Proxy:                  nil, // nothing from the environment either
-			DialContext:            (&dialer{resolver: c.Resolver, allowed: c.Allowed, hosts: hosts}).dial,
+			DialContext:            dial.dial,
 			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.Roots},
 			DisableCompression:     true, // a small answer could become a large one
 			DisableKeepAlives:      true, // each exchange is checked
@@ -227,14 +228,21 @@ func (c *capped) Read(p []byte) (int, error) {
 
 func (c *capped) Close() error { return c.body.Close() }
 
+// longestDial ends attempts to connect that nobody waits for any more: net/http
+// goes on with them when the request has ended.
+const longestDial = 30 * time.Second
+
 type dialer struct {
 	resolver Resolver
 	allowed  func(netip.Addr) bool
 	hosts    listed
+	limit    time.Duration
 }
 
 // dial looks the host up once, and connects to the first address that answers.
 func (d *dialer) dial(ctx context.Context, network, hostPort string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.limit)
+	defer cancel()
 	host, port, err := net.SplitHostPort(hostPort)
 	if err != nil {
 		return nil, err
