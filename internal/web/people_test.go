@@ -276,7 +276,7 @@ func TestAConnectionIsRevokedThroughTheOwnerAPI(t *testing.T) {
 		t.Errorf("a form of another connection asked for %q, want %q", asked, want)
 	}
 	asked = nil
-	b.post("/connections/c1/revoke", oauth.FormTokenField, token).leadsTo("/#assistants")
+	b.post("/connections/c1/revoke", oauth.FormTokenField, token).leadsTo("/connections#assistants")
 	if want := []string{"GET /api/v1/connections/c1   true", `PATCH /api/v1/connections/c1 {"status":"revoked"} application/json true`}; !slices.Equal(asked, want) {
 		t.Errorf("asked for %q, want %q", asked, want)
 	}
@@ -286,9 +286,9 @@ func TestAConnectionIsRevokedThroughTheOwnerAPI(t *testing.T) {
 		}
 	}
 	status = http.StatusConflict // somebody else was faster
-	b.post("/connections/c1/revoke", oauth.FormTokenField, token).leadsTo("/#assistants")
+	b.post("/connections/c1/revoke", oauth.FormTokenField, token).leadsTo("/connections#assistants")
 	body = `{"id":"c1","status":"revoked"}`
-	b.get("/connections/c1/revoke").leadsTo("/#assistants")
+	b.get("/connections/c1/revoke").leadsTo("/connections#assistants")
 	body = `not JSON`
 	b.get("/connections/c1/revoke").wants(http.StatusInternalServerError)
 	b.site.Owner = http.RedirectHandler("/api/v1/", http.StatusTemporaryRedirect)

@@ -34,7 +34,7 @@ func (s *Site) revokeForm(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if c.Status == workspace.StatusRevoked {
-		s.seeOther(w, "/#assistants")
+		s.seeOther(w, "/connections#assistants")
 		return
 	}
 	s.show(w, r, http.StatusOK, "revoke", map[string]any{
@@ -58,7 +58,7 @@ func (s *Site) revoke(w http.ResponseWriter, r *http.Request) {
 		s.passOn(w, r, answer)
 		return
 	}
-	s.seeOther(w, "/#assistants")
+	s.seeOther(w, "/connections#assistants")
 }
 
 // connection reads the one that the path names, for a person who is signed in,
