@@ -83,11 +83,11 @@ func (q request) code(callback *url.URL, m AuthorizationServer) (string, error) 
 		}
 	}
 	switch {
-	case m.IssParameter && v.Get("iss") != m.Issuer:
+	case (m.IssParameter || v.Has("iss")) && v.Get("iss") != m.Issuer:
 		return "", fmt.Errorf("the callback has iss %q, want %q", v.Get("iss"), m.Issuer)
 	case v.Get("state") != q.state:
 		return "", errors.New("the callback has another state than the request")
-	case v.Get("error") != "":
+	case v.Has("error"):
 		return "", &OAuthError{Code: v.Get("error"), Description: v.Get("error_description")}
 	case v.Get("code") == "":
 		return "", errors.New("the callback has no code")
@@ -104,7 +104,7 @@ func (h *Host) token(ctx context.Context, what, endpoint string, form url.Values
 	if e.Status != http.StatusOK {
 		return g, e.refusal()
 	}
-	if err := e.json(http.StatusOK, &g); err != nil {
+	if err := e.oauth(http.StatusOK, &g); err != nil {
 		return g, err
 	}
 	if g.AccessToken == "" || !strings.EqualFold(g.TokenType, "bearer") || g.ExpiresIn <= 0 {

@@ -44,6 +44,10 @@ type Discovery struct {
 // of the resource and of its authorization server. An endpoint that lets anybody
 // initialize is asked by a call of a tool.
 func (h *Host) Discover(ctx context.Context, endpoint string) (d Discovery, err error) {
+	at, err := url.Parse(endpoint)
+	if err != nil || !isWeb(at) {
+		return d, errors.New("the endpoint is no http or https address")
+	}
 	first, err := h.post(ctx, "initialize without a token", endpoint, "", initializeRequest)
 	if err == nil && first.Status == http.StatusOK {
 		first, err = h.post(ctx, "call without a token", endpoint, "", callRequest)
@@ -55,14 +59,14 @@ func (h *Host) Discover(ctx context.Context, endpoint string) (d Discovery, err 
 		return d, fmt.Errorf("%s: got HTTP %d, want 401", first.What, first.Status)
 	}
 	var ok bool
-	if d.Challenge, ok = ParseChallenge(first.Header.Get("WWW-Authenticate")); !ok || d.Challenge.ResourceMetadata == "" {
+	if d.Challenge, ok = bearer(first.Header); !ok || d.Challenge.ResourceMetadata == "" {
 		return d, errors.New("the 401 names no resource metadata in WWW-Authenticate (RFC 9728 §5.1)")
 	}
 	e, err := h.do(ctx, "resource metadata", http.MethodGet, d.Challenge.ResourceMetadata, nil, nil)
 	if err != nil {
 		return d, err
 	}
-	if err := e.json(http.StatusOK, &d.Resource); err != nil {
+	if err := e.oauth(http.StatusOK, &d.Resource); err != nil {
 		return d, err
 	}
 	if d.Resource.Resource != strings.TrimSuffix(endpoint, "/") {
@@ -71,22 +75,21 @@ func (h *Host) Discover(ctx context.Context, endpoint string) (d Discovery, err 
 	if len(d.Resource.AuthorizationServers) == 0 {
 		return d, errors.New("the resource metadata names no authorization server")
 	}
-	d.Server, err = h.serverMetadata(ctx, d.Resource.AuthorizationServers[0])
+	d.Server, err = h.serverMetadata(ctx, at, d.Resource.AuthorizationServers[0])
 	return d, err
 }
 
 // serverMetadata asks for the metadata of an issuer (RFC 8414 §3.1).
-func (h *Host) serverMetadata(ctx context.Context, issuer string) (m AuthorizationServer, err error) {
+func (h *Host) serverMetadata(ctx context.Context, resource *url.URL, issuer string) (m AuthorizationServer, err error) {
 	u, err := url.Parse(issuer)
-	if err != nil {
-		return m, fmt.Errorf("the issuer %q is no URL: %w", issuer, err)
+	if err != nil || !isWeb(u) || u.RawQuery != "" || u.Fragment != "" { // RFC 8414 §2
+		return m, fmt.Errorf("the issuer %q is no http or https address without query and fragment", issuer)
 	}
-	u.Path = "/.well-known/oauth-authorization-server" + strings.TrimSuffix(u.Path, "/")
-	e, err := h.do(ctx, "server metadata", http.MethodGet, u.String(), nil, nil)
+	e, err := h.do(ctx, "server metadata", http.MethodGet, wellKnown(u, "oauth-authorization-server", u.EscapedPath()), nil, nil)
 	if err != nil {
 		return m, err
 	}
-	if err := e.json(http.StatusOK, &m); err != nil {
+	if err := e.oauth(http.StatusOK, &m); err != nil {
 		return m, err
 	}
 	switch {
@@ -94,8 +97,9 @@ func (h *Host) serverMetadata(ctx context.Context, issuer string) (m Authorizati
 		return m, fmt.Errorf("the server metadata is of issuer %q, not of %q", m.Issuer, issuer)
 	case !slices.Contains(m.ChallengeMethods, "S256"):
 		return m, errors.New("the server metadata does not offer PKCE with S256")
-	case m.AuthorizationEndpoint == "" || m.TokenEndpoint == "":
-		return m, errors.New("the server metadata lacks an endpoint")
+	}
+	if name, address := m.badEndpoint(resource.Scheme == "https"); name != "" {
+		return m, fmt.Errorf("the server metadata has %q as %s", address, name)
 	}
 	return m, nil
 }

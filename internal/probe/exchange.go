@@ -53,7 +53,7 @@ func (h *Host) Exchanges() []Exchange { return h.exchanges }
 func (h *Host) do(ctx context.Context, what, method, address string, header http.Header, body []byte) (Exchange, error) {
 	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
-		return Exchange{}, fmt.Errorf("%s: %w", what, err)
+		return Exchange{}, fmt.Errorf("%s: %w", what, withoutURL(err))
 	}
 	for name, values := range header {
 		r.Header[name] = values
@@ -99,11 +99,24 @@ func (e Exchange) json(status int, v any) error {
 	return nil
 }
 
+// oauth is json for an answer of OAuth, whose members hosts read strictly: many
+// refuse the whole answer for one that is null or empty (RFC 8414 §3.2).
+func (e Exchange) oauth(status int, v any) error {
+	if err := e.json(status, v); err != nil {
+		return err
+	}
+	if bad := emptyMembers(e.Body); len(bad) > 0 {
+		return fmt.Errorf("%s: the answer has members that are null or empty: %s", e.What, strings.Join(bad, ", "))
+	}
+	return nil
+}
+
+// shorten is the beginning of a body on one line, for a person.
 func shorten(body []byte) string {
 	const most = 200
 	text := strings.Join(strings.Fields(string(body)), " ")
 	if len(text) > most {
-		return text[:most] + "…"
+		return strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return text
 }

@@ -91,15 +91,8 @@ func (s *survey) judgeServer(issuer string, m AuthorizationServer) {
 	default: // RFC 8414 §3.3
 		s.find("issuer-mismatch", "the metadata has %q, the resource names %q", m.Issuer, issuer)
 	}
-	onlyHTTPS := s.endpoint.Scheme == "https"
-	for _, e := range m.endpoints() {
-		if e.address == "" && e.optional {
-			continue
-		}
-		u, err := url.Parse(e.address)
-		if err != nil || !isWeb(u) || u.Fragment != "" || onlyHTTPS && u.Scheme != "https" {
-			s.find("endpoint-address", "%s is %q", e.name, e.address)
-		}
+	if name, address := m.badEndpoint(s.endpoint.Scheme == "https"); name != "" {
+		s.find("endpoint-address", "%s is %q", name, address)
 	}
 	if !slices.Contains(m.ChallengeMethods, "S256") {
 		s.find("pkce-not-advertised", "code_challenge_methods_supported is %q", m.ChallengeMethods)
@@ -115,17 +108,23 @@ func (s *survey) judgeServer(issuer string, m AuthorizationServer) {
 	}
 }
 
-// endpoint is an address in server metadata.
-type endpoint struct {
-	name, address string
-	optional      bool
-}
-
-func (m AuthorizationServer) endpoints() []endpoint {
-	return []endpoint{
+// badEndpoint is the first endpoint that is missing, that a browser would take for
+// something else than a page, or that steps down from https; "" for none.
+func (m AuthorizationServer) badEndpoint(onlyHTTPS bool) (name, address string) {
+	for _, e := range []struct {
+		name, address string
+		optional      bool
+	}{
 		{"authorization_endpoint", m.AuthorizationEndpoint, false},
 		{"token_endpoint", m.TokenEndpoint, false},
 		{"registration_endpoint", m.RegistrationEndpoint, true},
 		{"revocation_endpoint", m.RevocationEndpoint, true},
+	} {
+		u, err := url.Parse(e.address)
+		bad := err != nil || !isWeb(u) || u.Fragment != "" || onlyHTTPS && u.Scheme != "https"
+		if bad && (e.address != "" || !e.optional) {
+			return e.name, e.address
+		}
 	}
+	return "", ""
 }

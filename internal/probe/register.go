@@ -38,7 +38,7 @@ func (h *Host) Register(ctx context.Context, endpoint, name, redirectURI string)
 		return "", err
 	}
 	var got registration
-	if err := e.json(http.StatusCreated, &got); err != nil {
+	if err := e.oauth(http.StatusCreated, &got); err != nil {
 		return "", err
 	}
 	if got.ClientID == "" {
