@@ -8,9 +8,9 @@ import (
 	"github.com/osfoundry/osfoundry/internal/access"
 )
 
-// orphaned is at how many heartbeats in a row a job that is this node's in the
-// database, but nobody's here, is given back. River may be about to note its end.
-const orphaned = 3
+// orphaned is for how long a job is this node's in the database, but nobody's here,
+// before it is given back. River may be about to note its end.
+const orphaned = 3 * time.Second
 
 // beat gives signs of life until ctx ends, takes over the jobs of nodes that give
 // none, and ends the work on jobs that others took over.
@@ -113,13 +113,17 @@ func (q *Queue) compare(ctx context.Context, inDatabase []int64, since time.Time
 	q.lose(func(job int64) bool { return !slices.Contains(inDatabase, job) && q.held[job].since.Before(since) })
 
 	var back []int64
-	absent := map[int64]int{}
+	absent := map[int64]time.Time{}
 	q.mu.Lock()
 	for _, job := range inDatabase {
 		if q.held[job] != nil {
 			continue
 		}
-		if absent[job] = q.absent[job] + 1; absent[job] >= orphaned {
+		first, known := q.absent[job]
+		if !known {
+			first = since
+		}
+		if absent[job] = first; since.Sub(first) >= orphaned {
 			back = append(back, job)
 		}
 	}

@@ -131,9 +131,9 @@ type Queue struct {
 	worker    Worker
 
 	mu     sync.Mutex
-	held   map[int64]*held    // by job; guarded by mu
-	closed map[int64]struct{} // jobs whose completion is committed, but River does not know; guarded by mu
-	absent map[int64]int      // jobs that should be held, and how often they were not; only used by the heartbeat
+	held   map[int64]*held     // by job; guarded by mu
+	closed map[int64]struct{}  // jobs whose completion is committed, but River does not know; guarded by mu
+	absent map[int64]time.Time // jobs that should be held, and since when they are not; only used by the heartbeat
 
 	end     context.CancelFunc // of the heartbeat
 	beating sync.WaitGroup
@@ -159,7 +159,7 @@ func New(ctx context.Context, c Config) (*Queue, error) {
 	if c.Wait == nil {
 		c.Wait = func(attempt int) time.Duration { return min(time.Second<<min(attempt-1, 6), time.Minute) }
 	}
-	q := &Queue{config: c, log: c.Log, held: map[int64]*held{}, closed: map[int64]struct{}{}, absent: map[int64]int{}}
+	q := &Queue{config: c, log: c.Log, held: map[int64]*held{}, closed: map[int64]struct{}{}, absent: map[int64]time.Time{}}
 	pool, listener, err := c.Database.EnginePools(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("open the connections of the queue: %w", err)

@@ -33,30 +33,47 @@ func (r *rounds) Work(ctx context.Context, job *river.Job[Round]) error {
 }
 
 // run calls the worker. engine is the context that River gave.
-func (q *Queue) run(ctx, engine context.Context, job *river.Job[Round]) (err error) {
+func (q *Queue) run(ctx, engine context.Context, job *river.Job[Round]) error {
+	given := Job{Round: job.Args, Node: q.config.Node, Attempt: job.Attempt, Complete: func(ctx context.Context, tx access.Tx) error {
+		return q.complete(ctx, tx, engine, job)
+	}}
+	giveUp := func(last error) error {
+		return caught(func() error { return q.worker.GiveUp(ctx, given, last) })
+	}
+	if job.Attempt > q.config.Attempts {
+		return giveUp(lastError(job))
+	}
+	err := caught(func() error { return q.worker.Work(ctx, given) })
+	if err == nil || job.Attempt < q.config.Attempts || unharmed(ctx, engine, err) || q.isClosed(job.ID) {
+		return err
+	}
+	q.log.Error("a round failed for the last time", "task_id", job.Args.TaskID, "round", job.Args.Number, "attempt", job.Attempt, "error", err)
+	return giveUp(err)
+}
+
+// caught is f whose panics are errors.
+func caught(f func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
 		}
 	}()
-	given := Job{Round: job.Args, Node: q.config.Node, Attempt: job.Attempt, Complete: func(ctx context.Context, tx access.Tx) error {
-		return q.complete(ctx, tx, engine, job)
-	}}
-	if job.Attempt > q.config.Attempts {
-		return q.worker.GiveUp(ctx, given, lastError(job))
-	}
-	err = q.worker.Work(ctx, given)
-	if err == nil || job.Attempt < q.config.Attempts || unharmed(ctx, err) || q.isClosed(job.ID) {
-		return err
-	}
-	q.log.Error("a round failed for the last time", "task_id", job.Args.TaskID, "round", job.Args.Number, "attempt", job.Attempt, "error", err)
-	return q.worker.GiveUp(ctx, given, err)
+	return f()
 }
 
 // unharmed reports whether a job that was given back with err is not to blame.
-func unharmed(ctx context.Context, err error) bool {
+func unharmed(ctx, engine context.Context, err error) bool {
 	_, later := errors.AsType[*Later](err)
-	return later || errors.Is(context.Cause(ctx), ErrLost) || errors.Is(context.Cause(ctx), context.Canceled)
+	return later || stopping(engine) || lost(ctx, err)
+}
+
+// stopping reports whether River ended the context that it gave, other than because
+// the round took too long.
+func stopping(engine context.Context) bool { return errors.Is(engine.Err(), context.Canceled) }
+
+// lost reports whether the job was taken away.
+func lost(ctx context.Context, err error) bool {
+	return errors.Is(context.Cause(ctx), ErrLost) || errors.Is(err, ErrLost)
 }
 
 // judge tells River what becomes of the job. It keeps the text of an error to
@@ -69,10 +86,10 @@ func (q *Queue) judge(ctx, engine context.Context, job *river.Job[Round], err er
 		q.wakeIn(later.Delay)
 		return river.JobSnooze(max(0, later.Delay))
 	}
-	if engine.Err() != nil && !errors.Is(engine.Err(), context.DeadlineExceeded) {
-		return context.Canceled // River stops: available again at once, no attempt counted
+	if stopping(engine) {
+		return context.Canceled // River makes it available again at once, and counts no attempt
 	}
-	if errors.Is(context.Cause(ctx), ErrLost) || errors.Is(err, ErrLost) {
+	if lost(ctx, err) {
 		return river.JobSnooze(0) // meant for the case that nobody else took it
 	}
 	wait := q.config.Wait(job.Attempt)
@@ -162,11 +179,11 @@ func (q *Queue) isClosed(job int64) bool {
 }
 
 // lose ends the work on jobs that belong to somebody else now.
-func (q *Queue) lose(lost func(job int64) bool) {
+func (q *Queue) lose(taken func(job int64) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for id, h := range q.held {
-		if _, closed := q.closed[id]; closed || h.cancel == nil || !lost(id) {
+		if _, closed := q.closed[id]; closed || h.cancel == nil || !taken(id) {
 			continue
 		}
 		q.log.Warn("lost a round", slog.Int64("job", id))
