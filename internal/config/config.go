@@ -34,6 +34,8 @@ type Config struct {
 	PendingHandoffs      int    `default:"50" help:"Handoffs of a connection that may wait for a decision."`
 	BadTokensPerMinute   int    `default:"1000" help:"Unusable tokens taken from one address in a minute."`
 
+	AgentPrograms []string `placeholder:"PATH" help:"Programs that agents, and done-conditions of loops, may run on this server, by absolute path. Default: none."`
+
 	AccessTokenLife  time.Duration `default:"1h" help:"Life of an access token. Hosts refresh from five minutes before its end, so at least 10m."`
 	RefreshTokenLife time.Duration `default:"2160h" help:"Life of a refresh token that is not used: 90 days."`
 	ConnectionLife   time.Duration `default:"8760h" help:"Life of a connection, after which the assistant is asked to connect again: 1 year."`
@@ -84,6 +86,11 @@ func (c *Config) Complete() error {
 	} {
 		if n < 1 {
 			return fmt.Errorf("%s %d: give at least 1", flag, n)
+		}
+	}
+	for _, program := range c.AgentPrograms {
+		if !filepath.IsAbs(program) || filepath.Clean(program) != program {
+			return fmt.Errorf("--agent-programs %q: give an absolute path without . and ..", program)
 		}
 	}
 	return nil

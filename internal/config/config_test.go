@@ -40,6 +40,7 @@ func TestASettingThatCannotWorkIsRefusedByItsFlag(t *testing.T) {
 		"--session-idle":       func(c *Config) { c.SessionIdle = time.Minute },
 		"--session-life":       func(c *Config) { c.SessionLife = time.Hour },
 		"--reads-per-minute":   func(c *Config) { c.ReadsPerMinute = 0 },
+		"--agent-programs":     func(c *Config) { c.AgentPrograms = []string{"/usr/bin/true", "bin/true"} },
 		"--unused-clients":     func(c *Config) { c.UnusedClients = -1 },
 	} {
 		c := defaults(t)

@@ -9,15 +9,17 @@ import (
 // Limits are the agreed figures that list_granted_resources shows to a connection
 // (product.md §4). A rate of 0 is no limit, and is not shown.
 type Limits struct {
-	Reads       int `json:"reads_per_minute,omitzero"`
-	Writes      int `json:"writes_per_minute,omitzero"`
-	RunRequests int `json:"run_requests_per_minute,omitzero"`
-	BodyBytes   int `json:"request_body_bytes"`
-	ResultChars int `json:"result_chars"`
+	Reads           int `json:"reads_per_minute,omitzero"`
+	Writes          int `json:"writes_per_minute,omitzero"`
+	RunRequests     int `json:"run_requests_per_minute,omitzero"`
+	QueuedTasks     int `json:"queued_tasks"`     // of its own requests, at once
+	PendingHandoffs int `json:"pending_handoffs"` // at once
+	BodyBytes       int `json:"request_body_bytes"`
+	ResultChars     int `json:"result_chars"`
 }
 
 // DefaultLimits are the limits of product.md §4.
-var DefaultLimits = Limits{Reads: 1200, Writes: 300, RunRequests: 60, BodyBytes: 4 << 20, ResultChars: 20_000}
+var DefaultLimits = Limits{Reads: 1200, Writes: 300, RunRequests: 60, QueuedTasks: 50, PendingHandoffs: 50, BodyBytes: 4 << 20, ResultChars: 20_000}
 
 // WithoutRates is l without its rates, for --rate-limits off.
 func (l Limits) WithoutRates() Limits {

@@ -20,7 +20,7 @@ func TestGrantedResourcesAnswerIsExact(t *testing.T) {
 			`"connection":{"id":"claude","name":"Name of claude","slug":"claude","status":"active"},` +
 			`"approver":{"id":"ben","name":"Name of ben"},"scopes":["osfoundry:read","osfoundry:write"],` +
 			`"projects":[{"id":"alpha","name":"alpha"}],"seats":[],"linked_chats":[],` +
-			`"limits":{"request_body_bytes":4194304,"result_chars":20000}}`
+			`"limits":{"queued_tasks":50,"pending_handoffs":50,"request_body_bytes":4194304,"result_chars":20000}}`
 		if err != nil || string(answer) != want {
 			w.Errorf("got %s and %v\nwant %s", answer, err, want)
 		}
