@@ -37,6 +37,8 @@ func TestCommandsReadAsAManual(t *testing.T) {
 			"postgres": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Setenv(args[0], storagetest.EmptyPostgresURL(t))
 			},
+			"house":  house(t),
+			"faulty": faulty(t),
 		},
 	})
 }

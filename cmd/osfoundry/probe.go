@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/url"
 	"os"
@@ -81,6 +83,7 @@ func (c *surveyCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
+	log.SetOutput(io.Discard) // net/http logs what a server sends unasked
 	progress := terminal.NewProgress(s.err)
 	report, err := probe.Survey(ctx, c.URL, probe.SurveyOptions{
 		Repeat: c.Repeat, Timeout: c.Timeout, Header: header, Register: c.Register, Only: c.Only, Progress: progress.Show,

@@ -99,7 +99,7 @@ func catalogueText(b *strings.Builder, style terminal.Style, c *probe.Catalogue)
 	b.WriteString("\n" + style.Paint(terminal.Dim, terminal.Left("TOOL", 32)+terminal.Right("BYTES", 7)+terminal.Right("CL100K", 7)+terminal.Right("O200K", 7)+"  HINTS") + "\n")
 	for _, t := range c.Tools {
 		line := terminal.Left(terminal.Plain(t.Name), 32) + terminal.Right(strconv.Itoa(t.Size.Bytes), 7) + terminal.Right(strconv.Itoa(t.Size.CL100K), 7) +
-			terminal.Right(strconv.Itoa(t.Size.O200K), 7) + "  " + terminal.Fit(strings.Join(hintsInBrief(t.Hints), ", "), 25)
+			terminal.Right(strconv.Itoa(t.Size.O200K), 7) + "  " + terminal.Fit(terminal.Plain(strings.Join(hintsInBrief(t.Hints), ", ")), 25)
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 }
@@ -134,7 +134,7 @@ func findingsText(b *strings.Builder, style terminal.Style, findings []probe.Fin
 	counts := map[probe.Severity]int{}
 	for _, f := range findings {
 		counts[f.Severity]++
-		for i, line := range terminal.Wrap(fmt.Sprintf("%s %s: %s", f.Severity, f.ID, f.Title), terminal.Columns-2) {
+		for i, line := range terminal.Wrap(terminal.Plain(fmt.Sprintf("%s %s: %s", f.Severity, f.ID, f.Title)), terminal.Columns-2) {
 			if i > 0 {
 				line = "  " + line
 			}
