@@ -24,7 +24,7 @@ var ErrUnknown = errors.New("unknown tool")
 // Limiter says how often a connection may call. Allow counts one call and, when
 // it is one too many, says how long to wait.
 type Limiter interface {
-	Allow(connectionID string, write bool) (wait time.Duration, ok bool)
+	Allow(connectionID string, class Class) (wait time.Duration, ok bool)
 }
 
 // Auditor takes the entries of allowed reads, which are written in batches.
@@ -309,7 +309,7 @@ func (p *passage) countOnce() error {
 	if p.counted || !p.caller.limited() {
 		return nil
 	}
-	wait, ok := p.catalogue.Limits.Allow(p.who.ConnectionID, p.tool != nil && p.tool.Writes())
+	wait, ok := p.catalogue.Limits.Allow(p.who.ConnectionID, p.tool.class())
 	if !ok {
 		ms := max(1, wait.Milliseconds())
 		return access.Refuse(access.RateLimited, "Too many calls. Try again in %d ms.", ms).With("retry_after_ms", ms)

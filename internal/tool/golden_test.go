@@ -30,6 +30,8 @@ func allTools(t testing.TB) []*Tool {
 	tools = append(tools, Search(nil, cursors, "https://osfoundry.example")...)
 	tools = append(tools, Notes(nil, cursors)...)
 	tools = append(tools, Sessions(nil, nil, cursors)...)
+	tools = append(tools, Tasks(nil, cursors)...)
+	tools = append(tools, Mail(nil)...)
 	return tools
 }
 

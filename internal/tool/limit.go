@@ -3,6 +3,7 @@ package tool
 import (
 	"time"
 
+	"github.com/osfoundry/osfoundry/internal/access"
 	"github.com/osfoundry/osfoundry/internal/guard"
 )
 
@@ -27,18 +28,38 @@ func (l Limits) WithoutRates() Limits {
 	return l
 }
 
-// ratesPerMinute counts reads and writes of each connection.
-type ratesPerMinute struct{ reads, writes *guard.Limiter }
+// Class says which rate a call counts towards. A call counts towards one only.
+type Class uint8
+
+// The classes.
+const (
+	ClassRead  Class = iota
+	ClassWrite       // changes something
+	ClassRun         // asks agents to work
+)
+
+// class is the tool's; a call of a tool that is not known reads.
+func (t *Tool) class() Class {
+	switch {
+	case t == nil || !t.Writes():
+		return ClassRead
+	case t.Needs.Scopes.Has(access.ScopeRun):
+		return ClassRun
+	}
+	return ClassWrite
+}
+
+// ratesPerMinute counts the calls of each connection, by their class.
+type ratesPerMinute [ClassRun + 1]*guard.Limiter
 
 // NewLimiter makes the Limiter that holds l.
 func NewLimiter(l Limits, now func() time.Time) Limiter {
-	return ratesPerMinute{guard.PerMinute(l.Reads, now), guard.PerMinute(l.Writes, now)}
+	return ratesPerMinute{
+		ClassRead: guard.PerMinute(l.Reads, now), ClassWrite: guard.PerMinute(l.Writes, now), ClassRun: guard.PerMinute(l.RunRequests, now),
+	}
 }
 
-// Allow is Limiter.Allow. A write is counted as a write only.
-func (r ratesPerMinute) Allow(connectionID string, write bool) (wait time.Duration, ok bool) {
-	if write {
-		return r.writes.Take(connectionID)
-	}
-	return r.reads.Take(connectionID)
+// Allow is Limiter.Allow.
+func (r ratesPerMinute) Allow(connectionID string, class Class) (wait time.Duration, ok bool) {
+	return r[class].Take(connectionID)
 }

@@ -169,7 +169,7 @@ func (t resourceTools) listMembers(ctx context.Context, c *Run, a membersArgumen
 	answer := memberList{People: []person{}, Assistants: []assistant{}}
 	for _, m := range list.Items {
 		if m.Outside {
-			answer.Assistants = append(answer.Assistants, assistant{m.ID, m.Name, m.Slug, "outside assistant", m.Status})
+			answer.Assistants = append(answer.Assistants, assistant{m.ID, m.Name, m.Slug, outsideAssistant, m.Status})
 		} else {
 			answer.People = append(answer.People, person{m.ID, m.Name, m.Role})
 		}

@@ -40,8 +40,40 @@ func TestLimitsAreShown(t *testing.T) {
 	}
 	none := NewLimiter(DefaultLimits.WithoutRates(), time.Now)
 	for range 10_000 {
-		if _, ok := none.Allow("c", true); !ok {
+		if _, ok := none.Allow("c", ClassRun); !ok {
 			t.Fatal("a call was limited though rates are off")
+		}
+	}
+}
+
+// Each class of calls has a rate of its own, and so has each connection.
+func TestRatesCountEachClassOfCallsApart(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	limits := NewLimiter(Limits{Reads: 30, Writes: 20, RunRequests: 10}, func() time.Time { return now })
+	allowed := map[Class]int{}
+	for _, class := range []Class{ClassRun, ClassWrite, ClassRead} {
+		for range 40 {
+			if _, ok := limits.Allow("c", class); ok {
+				allowed[class]++
+			}
+		}
+	}
+	if allowed[ClassRead] != 30 || allowed[ClassWrite] != 20 || allowed[ClassRun] != 10 {
+		t.Errorf("allowed %v, want 30 reads, 20 writes, 10 runs", allowed)
+	}
+	if _, ok := limits.Allow("d", ClassRun); !ok {
+		t.Error("another connection was limited with the first one")
+	}
+	for _, tool := range allTools(t) {
+		want := ClassRead
+		if tool.Writes() {
+			want = ClassWrite
+		}
+		if tool.Name == "request_session_run" {
+			want = ClassRun
+		}
+		if got := tool.class(); got != want {
+			t.Errorf("%s counts as %d, want %d", tool.Name, got, want)
 		}
 	}
 }
