@@ -79,6 +79,11 @@ conformance: build ## the official MCP conformance suite alone, against bin/osfo
 	@scripts/need.sh go node
 	e2e/conformance/run.sh $(HOSTS_DIR)
 
+.PHONY: probe-faults
+probe-faults: build ## osfoundry probe against the stand-in server with each of its faults
+	@scripts/need.sh go node
+	e2e/probe/run.sh $(HOSTS_DIR)
+
 .PHONY: bench
 bench: build ## calls per second beside reference servers, in one run
 	@scripts/need.sh go
