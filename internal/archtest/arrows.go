@@ -24,6 +24,13 @@ var rooms = map[string][]string{
 	"internal/agent": {"internal/tool", "internal/workspace", "internal/access"},
 	"internal/queue": {"internal/workspace", "internal/access"},
 
+	"internal/agent/provider/answer":    {"internal/agent"},
+	"internal/agent/provider/exchange":  {"internal/agent", "internal/agent/provider/answer", "internal/guard"},
+	"internal/agent/provider/openai":    {"internal/agent", "internal/agent/provider/answer", "internal/agent/provider/exchange"},
+	"internal/agent/provider/anthropic": {"internal/agent", "internal/agent/provider/answer", "internal/agent/provider/exchange"},
+	"internal/agent/provider/providertest": {"internal/agent", "internal/agent/provider/answer", "internal/agent/provider/exchange",
+		"internal/guard"},
+
 	"internal/storage":             {"internal/storage/gen", "internal/workspace", "internal/oauth", "internal/access", "internal/guard"},
 	"internal/storage/gen":         nil,
 	"internal/storage/storagetest": {"internal/storage"},
@@ -34,26 +41,29 @@ var rooms = map[string][]string{
 	"internal/rehearse": {"internal/guard"},
 	"internal/demo":     {"internal/probe"},
 	"internal/app": {"internal/config", "internal/web", "internal/api", "internal/mcp", "internal/tool", "internal/oauth",
-		"internal/agent", "internal/queue", "internal/storage", "internal/workspace", "internal/access", "internal/guard"},
+		"internal/agent", "internal/agent/provider/exchange", "internal/agent/provider/openai", "internal/agent/provider/anthropic",
+		"internal/queue", "internal/storage", "internal/workspace", "internal/access", "internal/guard"},
 	"internal/testkit": {"internal/app", "internal/config", "internal/probe", "internal/storage", "internal/storage/storagetest",
 		"internal/workspace", "internal/access", "internal/guard"},
 	"cmd/osfoundry": {"internal/app", "internal/config", "internal/demo", "internal/probe", "internal/rehearse", "internal/storage", "internal/chart", "internal/terminal"},
 }
 
 // inTests is what the tests of every room may import besides its own row.
-var inTests = []string{"internal/storage", "internal/storage/storagetest", "internal/testkit"}
+var inTests = []string{"internal/storage", "internal/storage/storagetest", "internal/testkit",
+	"internal/agent/provider/providertest"}
 
 // onlyInTests are packages that no program may contain.
 var onlyInTests = []string{
 	Module + "/internal/storage/storagetest",
 	Module + "/internal/testkit",
+	Module + "/internal/agent/provider/providertest",
 	"github.com/modelcontextprotocol/go-sdk", // it judges the endpoint, so the endpoint is not made of it
 	"testing",
 }
 
 // testSupport are the rooms that exist for tests, although their files are not
 // named so.
-var testSupport = []string{"internal/storage/storagetest", "internal/testkit"}
+var testSupport = []string{"internal/storage/storagetest", "internal/testkit", "internal/agent/provider/providertest"}
 
 // reserved says which rooms alone may import a package of others, and why.
 var reserved = []struct {
