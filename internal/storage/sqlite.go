@@ -33,6 +33,11 @@ const (
 	sqliteFloor = "3.51.3"
 )
 
+// mapped is how much of the file readers look at in place, in bytes. A commit makes
+// them drop the pages they copied, so that with a writer at work they would copy
+// the same ones again and again. The writer copies: what it reads it may change.
+const mapped = 1 << 30
+
 // openSQLite opens the file for one writer and a few readers.
 func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	file, lock, err := claim(o.Path)
@@ -149,6 +154,7 @@ func sqlitePool(file string, writable bool) (*sql.DB, error) {
 	} else {
 		q.Set("mode", "ro")
 		q.Add("_pragma", "query_only(1)")
+		q.Add("_pragma", fmt.Sprintf("mmap_size(%d)", mapped))
 	}
 	q.Add("_pragma", fmt.Sprintf("cache_size(-%d)", pageCache))
 	q.Add("_pragma", "synchronous(FULL)")
