@@ -29,17 +29,22 @@ type aclBody struct {
 
 type aclCalls struct{ acls *workspace.ACLs }
 
-// ACLRoutes say who may see a note beside, or instead of, its whole project.
+// ACLRoutes say who may see a note or a session beside, or instead of, its whole
+// project.
 func ACLRoutes(acls *workspace.ACLs) []Route {
 	s := aclCalls{acls}
-	const path = "/api/v1/notes/{note}/acl"
+	return append(s.routes(access.KindNote, "note", "/api/v1/notes/{note}/acl"),
+		s.routes(access.KindSession, "agent_session", "/api/v1/agent-sessions/{session}/acl")...)
+}
+
+func (s aclCalls) routes(kind access.Kind, operation, path string) []Route {
 	return []Route{
-		Handle(Rule{Method: http.MethodGet, Path: path, Operation: "note.acl.get", Summary: "Who is listed on the note",
-			Kind: access.KindNote, Right: access.RightManage}, s.get),
-		Handle(Rule{Method: http.MethodPut, Path: path, Operation: "note.acl.set", Summary: "Share the note with the listed people only",
-			Kind: access.KindNote, Right: access.RightManage}, s.set),
-		Handle(Rule{Method: http.MethodDelete, Path: path, Operation: "note.acl.clear", Summary: "Open the note to its project again",
-			Kind: access.KindNote, Right: access.RightManage}, s.clear),
+		Handle(Rule{Method: http.MethodGet, Path: path, Operation: operation + ".acl.get", Summary: "Who is listed on the " + string(kind),
+			Kind: kind, Right: access.RightManage}, s.get),
+		Handle(Rule{Method: http.MethodPut, Path: path, Operation: operation + ".acl.set", Summary: "Share the " + string(kind) + " with the listed people only",
+			Kind: kind, Right: access.RightManage}, s.set),
+		Handle(Rule{Method: http.MethodDelete, Path: path, Operation: operation + ".acl.clear", Summary: "Open the " + string(kind) + " to its project again",
+			Kind: kind, Right: access.RightManage}, s.clear),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,6 +36,7 @@ var statusOf = map[access.Code]int{
 	access.LocalOnly:           http.StatusForbidden,
 	access.ACLDenied:           http.StatusForbidden,
 	access.NotInChannel:        http.StatusForbidden,
+	access.SignInAgain:         http.StatusForbidden,
 	access.SeatRequired:        http.StatusForbidden,
 	access.NotYours:            http.StatusForbidden,
 	access.HumanRequired:       http.StatusForbidden,
@@ -45,11 +47,26 @@ var statusOf = map[access.Code]int{
 	access.AlreadyDecided:      http.StatusConflict,
 	access.InProgress:          http.StatusConflict,
 	access.Conflict:            http.StatusConflict,
+	access.Changed:             http.StatusConflict,
 	access.IdempotencyMismatch: http.StatusUnprocessableEntity, // draft-ietf-httpapi-idempotency-key-header-06 §2.7
 	access.TooLarge:            http.StatusRequestEntityTooLarge,
 	access.RateLimited:         http.StatusTooManyRequests,
 	access.Busy:                http.StatusServiceUnavailable,
 	access.Unavailable:         http.StatusServiceUnavailable,
+}
+
+// conflict is a refusal for the state of something else than what the caller may
+// do: 409, whatever its code means elsewhere.
+type conflict struct{ error }
+
+func (c conflict) Unwrap() error { return c.error }
+
+// asConflict makes a refusal with one of the codes a conflict.
+func asConflict(err error, codes ...access.Code) error {
+	if err != nil && slices.Contains(codes, access.CodeOf(err)) {
+		return conflict{err}
+	}
+	return err
 }
 
 // refusal is how an error looks on the wire: the status, and the object that
@@ -70,6 +87,9 @@ func refusalOf(err error) refusal {
 	status := 0
 	if ok {
 		status = statusOf[e.Code]
+	}
+	if _, stands := errors.AsType[conflict](err); stands {
+		status = http.StatusConflict
 	}
 	if status == 0 {
 		return refusal{status: http.StatusInternalServerError, body: map[string]any{

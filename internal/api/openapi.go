@@ -132,8 +132,12 @@ func (q Query) schema() object {
 var (
 	timeType = reflect.TypeFor[time.Time]()
 	enums    = map[reflect.Type][]string{
-		reflect.TypeFor[access.Role]():      {string(access.RoleOwner), string(access.RoleEditor), string(access.RoleViewer)},
-		reflect.TypeFor[workspace.Status](): {string(workspace.StatusActive), string(workspace.StatusPaused), string(workspace.StatusRevoked)},
+		reflect.TypeFor[access.Role]():            {string(access.RoleOwner), string(access.RoleEditor), string(access.RoleViewer)},
+		reflect.TypeFor[workspace.Status]():       {string(workspace.StatusActive), string(workspace.StatusPaused), string(workspace.StatusRevoked)},
+		reflect.TypeFor[workspace.SessionType]():  {string(workspace.SessionAgent), string(workspace.SessionTeam), string(workspace.SessionLoop)},
+		reflect.TypeFor[workspace.SessionState](): {string(workspace.SessionIdle), string(workspace.SessionQueued), string(workspace.SessionRunning), string(workspace.SessionWaiting), string(workspace.SessionArchived)},
+		reflect.TypeFor[workspace.HandoffState](): {string(workspace.HandoffPending), string(workspace.HandoffAccepted), string(workspace.HandoffDeclined), string(workspace.HandoffCancelled)},
+		reflect.TypeFor[workspace.ProviderKind](): {string(workspace.ProviderOpenAI), string(workspace.ProviderAnthropic), string(workspace.ProviderCommand)},
 	}
 )
 

@@ -61,7 +61,7 @@ var races = map[string]race{
 		return storage.Members{}.RemoveMember(ctx, tx, "atlas", "ben")
 	}, "PATCH", "/connections/desk", `{"name":"New"}`, 404, access.NotFound, access.Ref{Kind: access.KindConnection, ID: "desk"}, access.RightManage},
 	"ACL": {"", func(ctx context.Context, tx access.Tx) error {
-		key := workspace.NoteKey{WorkspaceID: "atlas", ProjectID: "alpha", NoteID: "listed"}
+		key := workspace.ResourceKey{Kind: access.KindNote, WorkspaceID: "atlas", ProjectID: "alpha", ID: "listed"}
 		_, err := storage.ACLs{}.SetACL(ctx, tx, key, []workspace.Listed{{User: workspace.Named{ID: "vic"}, Right: access.RightView}})
 		return err
 	}, "PATCH", "/notes/listed", `{"title":"New","expected_version":1}`, 403, access.ACLDenied, access.Ref{Kind: access.KindNote, ID: "listed"}, access.RightEdit},

@@ -36,52 +36,74 @@ const (
 )
 
 var probes = map[string]probe{
-	"setup":                     {own, "", `{"secret":"","email":"","name":"","password":"","workspace":""}`},
-	"session.create":            {own, "", `{"email":"a@b.example","password":"wrong"}`},
-	"session.end":               {own, "", ``},
-	"me.get":                    {own, "", ``},
-	"personal_token.create":     {own, "", `{"name":""}`},
-	"personal_token.list":       {own, "", ``},
-	"personal_token.revoke":     {own, "", ``},
-	"workspace.list":            {own, "", ``},
-	"workspace.create":          {own, "", `{"name":""}`},
-	"event.stream":              {own, "", ``},
-	"member.list":               {view, "", ``},
-	"member.add":                {manage, "", `{"email":"","name":"","role":"none"}`},
-	"member.set_role":           {manage, "", `{"role":"none"}`},
-	"member.remove":             {manage, "", ``},
-	"project.list":              {view, "", ``},
-	"project.create":            {edit, "", `{"name":""}`},
-	"project.get":               {view, "", ``},
-	"project.change":            {manage, "", `{"name":""}`},
-	"project.member.list":       {view, "", ``},
-	"project.member.add":        {manage, "", ``},
-	"project.member.remove":     {manage, "", ``},
-	"connection.list":           {view, "", ``},
-	"connection.get":            {view, "", ``},
-	"connection.change":         {manage, "", `{"status":"none"}`},
-	"project.connection.list":   {view, "", ``},
-	"project.connection.add":    {manage, "", `{"connection_id":"none"}`},
-	"project.connection.remove": {manage, "", ``},
-	"audit.list":                {manage, "", ``},
-	"project.audit.list":        {manage, "", ``},
-	"note.list":                 {view, "", ``},
-	"note.create":               {edit, "", `{"title":"","tabs":[]}`},
-	"note.get":                  {view, "", ``},
-	"note.change":               {edit, "", `{"title":"","expected_version":1}`},
-	"note.delete":               {edit, "?expected_version=9", ``},
-	"note.local_only.set":       {manage, "", `{"local_only":false}`},
-	"note.acl.get":              {manage, "", ``},
-	"note.acl.set":              {manage, "", `{"users":[{"id":"none","right":"none"}]}`},
-	"note.acl.clear":            {manage, "", ``},
-	"note.tab.list":             {view, "", ``},
-	"note.tab.add":              {edit, "", `{"title":"","markdown":"","expected_version":1}`},
-	"note.tab.get":              {view, "", ``},
-	"note.tab.write":            {edit, "", `{"markdown":"","expected_version":9}`},
-	"note.tab.delete":           {edit, "?expected_version=9", ``},
-	"note.version.list":         {view, "", ``},
-	"note.version.get":          {view, "", ``},
-	"note.version.restore":      {edit, "", `{"expected_version":9}`},
+	"setup":                        {own, "", `{"secret":"","email":"","name":"","password":"","workspace":""}`},
+	"session.create":               {own, "", `{"email":"a@b.example","password":"wrong"}`},
+	"session.end":                  {own, "", ``},
+	"me.get":                       {own, "", ``},
+	"personal_token.create":        {own, "", `{"name":""}`},
+	"personal_token.list":          {own, "", ``},
+	"personal_token.revoke":        {own, "", ``},
+	"workspace.list":               {own, "", ``},
+	"workspace.create":             {own, "", `{"name":""}`},
+	"event.stream":                 {own, "", ``},
+	"member.list":                  {view, "", ``},
+	"member.add":                   {manage, "", `{"email":"","name":"","role":"none"}`},
+	"member.set_role":              {manage, "", `{"role":"none"}`},
+	"member.remove":                {manage, "", ``},
+	"project.list":                 {view, "", ``},
+	"project.create":               {edit, "", `{"name":""}`},
+	"project.get":                  {view, "", ``},
+	"project.change":               {manage, "", `{"name":""}`},
+	"project.member.list":          {view, "", ``},
+	"project.member.add":           {manage, "", ``},
+	"project.member.remove":        {manage, "", ``},
+	"connection.list":              {view, "", ``},
+	"connection.get":               {view, "", ``},
+	"connection.change":            {manage, "", `{"status":"none"}`},
+	"project.connection.list":      {view, "", ``},
+	"project.connection.add":       {manage, "", `{"connection_id":"none"}`},
+	"project.connection.remove":    {manage, "", ``},
+	"audit.list":                   {manage, "", ``},
+	"project.audit.list":           {manage, "", ``},
+	"note.list":                    {view, "", ``},
+	"note.create":                  {edit, "", `{"title":"","tabs":[]}`},
+	"note.get":                     {view, "", ``},
+	"note.change":                  {edit, "", `{"title":"","expected_version":1}`},
+	"note.delete":                  {edit, "?expected_version=9", ``},
+	"note.local_only.set":          {manage, "", `{"local_only":false}`},
+	"note.acl.get":                 {manage, "", ``},
+	"note.acl.set":                 {manage, "", `{"users":[{"id":"none","right":"none"}]}`},
+	"note.acl.clear":               {manage, "", ``},
+	"note.tab.list":                {view, "", ``},
+	"note.tab.add":                 {edit, "", `{"title":"","markdown":"","expected_version":1}`},
+	"note.tab.get":                 {view, "", ``},
+	"note.tab.write":               {edit, "", `{"markdown":"","expected_version":9}`},
+	"note.tab.delete":              {edit, "?expected_version=9", ``},
+	"note.version.list":            {view, "", ``},
+	"note.version.get":             {view, "", ``},
+	"agent_session.list":           {view, "", ``},
+	"agent_session.create":         {edit, "", `{"type":"none","title":"","agents":[]}`},
+	"agent_session.get":            {view, "", ``},
+	"agent_session.change":         {edit, "", `{"title":"","expected_version":1}`},
+	"agent_session.local_only.set": {manage, "", `{"local_only":false}`},
+	"agent_session.acl.get":        {manage, "", ``},
+	"agent_session.acl.set":        {manage, "", `{"users":[{"id":"none","right":"none"}]}`},
+	"agent_session.acl.clear":      {manage, "", ``},
+	"seat.list":                    {view, "", ``},
+	"seat.give":                    {manage, "", `{"seat":"none"}`},
+	"seat.take":                    {manage, "", ``},
+	"handoff.list":                 {view, "", ``},
+	"handoff.get":                  {view, "", ``},
+	"handoff.decide":               {edit, "", `{"decision":"none"}`},
+	"provider.list":                {manage, "", ``},
+	"provider.get":                 {manage, "", ``},
+	"provider.put":                 {manage, "", `{"kind":"none"}`},
+	"provider.delete":              {manage, "", ``},
+	"figures.get":                  {view, "", ``},
+	"figures.change":               {manage, "", `{"handoff_minutes":-1}`},
+	"notice.list":                  {own, "", ``},
+	"notice.read":                  {own, "", `{"ids":[]}`},
+	"note.version.restore":         {edit, "", `{"expected_version":9}`},
 }
 
 func (w *world) probe(r api.Route) probe {
@@ -121,6 +143,7 @@ func at(path string, ids ...string) string {
 // mine is an ID of each kind that mara has every right to.
 var mine = map[access.Kind]string{
 	access.KindWorkspace: "atlas", access.KindProject: "alpha", access.KindNote: "plan", access.KindConnection: "lamp",
+	access.KindSession: "crew",
 }
 
 func TestNoCallAnswersWithoutCredentials(t *testing.T) {
@@ -146,6 +169,9 @@ func TestNoCallAnswersWithoutCredentials(t *testing.T) {
 				want, isOpen := open[r.Operation]
 				if !isOpen {
 					want = 401
+				}
+				if r.Caller == api.Browser && c.token != "" {
+					want = 403 // whatever the token is
 				}
 				if r.Operation == "session.end" && c.cookie == live.cookie || r.Operation == "session.create" {
 					continue // the one is meant to work; the other has tests of its own
@@ -176,6 +202,7 @@ type place struct {
 	id      string
 	private bool
 	maker   string            // of the project, or the approver of the connection
+	owner   string            // of the session
 	members []string          // of the private project
 	acl     map[string]string // listed people and what they may do; nil is no ACL
 }
@@ -188,6 +215,9 @@ var places = []place{
 	{kind: access.KindNote, id: "plan", maker: "mara"},
 	{kind: access.KindNote, id: "listed", maker: "mara", acl: map[string]string{"ben": "edit", "vic": "view"}},
 	{kind: access.KindNote, id: "hidden", private: true, maker: "pia", members: []string{"pia"}},
+	{kind: access.KindSession, id: "crew", maker: "mara", owner: "ben"},
+	{kind: access.KindSession, id: "circle", maker: "mara", owner: "mara", acl: map[string]string{"ben": "edit", "vic": "view"}},
+	{kind: access.KindSession, id: "cellar", private: true, maker: "pia", owner: "pia", members: []string{"pia"}},
 	{kind: access.KindConnection, id: "desk", maker: "ben"},
 	{kind: access.KindConnection, id: "lamp", maker: "mara"},
 }
@@ -214,7 +244,7 @@ func verdict(who, role string, right access.Right, on place) access.Code {
 	case on.private && !slices.Contains(on.members, who):
 		return access.NotInProject
 	case right == manage:
-		return allowed(owner || on.maker == who && edits)
+		return allowed(owner || (on.maker == who || on.owner == who) && edits)
 	case on.acl != nil && (on.acl[who] == "" || right == edit && on.acl[who] != "edit"):
 		return access.ACLDenied
 	}
@@ -236,19 +266,22 @@ func TestRolesDecideAboutEveryCall(t *testing.T) {
 							continue
 						}
 						want := verdict(who, role, p.right, on)
+						if r.Caller == api.Browser && c.token != "" {
+							want = access.Forbidden
+						}
 						a := c.call(r.Method, at(r.Path, on.id)+p.query, p.body)
 						if got := denial(a, r.Kind); got != want {
 							w.Errorf("%s of %s by %s: got %q (%s), want %q", r.Operation, on.id, c.name, got, a, want)
 						}
 						seen[fmt.Sprint(want, r.Kind)]++
-						if r.Operation == "note.acl.clear" && want == "" {
+						if strings.HasSuffix(r.Operation, ".acl.clear") && want == "" {
 							w.list()
 						}
 					}
 				}
 			}
 		}
-		for _, kind := range []access.Kind{access.KindWorkspace, access.KindProject, access.KindNote, access.KindConnection} {
+		for _, kind := range []access.Kind{access.KindWorkspace, access.KindProject, access.KindNote, access.KindSession, access.KindConnection} {
 			for _, code := range []access.Code{"", access.NotFound, access.Forbidden} {
 				if seen[fmt.Sprint(code, kind)] == 0 {
 					w.Errorf("no cell of the matrix is %q for a %s", code, kind)
@@ -294,6 +327,7 @@ func TestPeopleChangeTheirOwnConnectionsOnly(t *testing.T) {
 // foreigners are IDs of the other workspace, by the name of the wildcard.
 var foreigners = map[string]string{
 	"workspace": "globex", "project": "gamma", "note": "foreign", "connection": "chair", "user": "eve", "tab": "tab-foreign", "token": "eve",
+	"session": "strangers", "handoff": "theirs", "name": "theirs",
 }
 
 // alike compares two answers in all that a caller sees.
@@ -313,9 +347,13 @@ func (w *world) alike(what string, foreign, absent answer) {
 func TestForeignIDsLookLikeAbsentOnes(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.exec(`INSERT INTO personal_tokens (id, token_hash, user_id, name, created_at, last_used_at, revoked_at) VALUES ('eve', 'x', 'eve', 'hers', 1, 0, 0)`)
-		mara := w.script("mara")
+		script, browser := w.script("mara"), w.browser("mara")
+		mara := script
 		for _, r := range w.api.Routes() {
 			p := w.probe(r)
+			if mara = script; r.Caller == api.Browser {
+				mara, p.body = browser, `{"decision":"accept"}`
+			}
 			for i, name := range wildcards(r.Path) {
 				if name == "version" {
 					continue
@@ -336,7 +374,14 @@ func TestForeignIDsLookLikeAbsentOnes(t *testing.T) {
 				}
 			}
 		}
+		mara = script
 		for what, pair := range map[string][2]answer{
+			"project of a session to move to": {mara.call("PATCH", "/agent-sessions/crew", `{"project_id":"gamma","expected_version":1}`),
+				mara.call("PATCH", "/agent-sessions/crew", `{"project_id":"never","expected_version":1}`)},
+			"provider of another workspace": {mara.call("PATCH", "/agent-sessions/crew", `{"agents":[{"slug":"a","instructions":"","provider":"theirs"}],"expected_version":1}`),
+				mara.call("PATCH", "/agent-sessions/crew", `{"agents":[{"slug":"a","instructions":"","provider":"never"}],"expected_version":1}`)},
+			"person of a session's ACL": {mara.call("PUT", "/agent-sessions/crew/acl", `{"users":[{"id":"eve","right":"view"}]}`),
+				mara.call("PUT", "/agent-sessions/crew/acl", `{"users":[{"id":"never","right":"view"}]}`)},
 			"connection to add": {mara.call("POST", "/projects/alpha/connections", `{"connection_id":"chair"}`), mara.call("POST", "/projects/alpha/connections", `{"connection_id":"never"}`)},
 			"project to move to": {mara.call("PATCH", "/notes/plan", `{"project_id":"gamma","expected_version":1}`),
 				mara.call("PATCH", "/notes/plan", `{"project_id":"never","expected_version":1}`)},

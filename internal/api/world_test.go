@@ -43,8 +43,9 @@ var passwordHash = sync.OnceValue(func() string {
 //	  alpha   open, made by mara: plan; listed, for ben (edit) and vic (view)
 //	  beta    open, made by ben
 //	  secret  private, made by pia, who alone is listed: hidden
+//	  sessions of one agent: crew (alpha, of ben), circle (alpha, of mara, with the ACL of listed), cellar (secret, of pia)
 //	  connections desk (approved by ben) and lamp (approved by mara)
-//	globex: eve (owner); gamma with foreign; connection chair; her token eve
+//	globex: eve (owner); gamma with foreign and the session strangers; handoff theirs of the connection chair; provider theirs; her token eve
 type world struct {
 	testing.TB
 	api     *api.API
@@ -56,8 +57,11 @@ type world struct {
 	stop    context.CancelFunc // ends what the server has open
 	site    *guard.Site
 
-	accounts *workspace.Accounts
-	looks    chan struct{} // one for each look at a session, while somebody waits
+	accounts  *workspace.Accounts
+	providers *workspace.Providers
+	handoffs  *workspace.Handoffs
+	tasks     *workspace.Tasks
+	looks     chan struct{} // one for each look at a session, while somebody waits
 
 	mu  sync.Mutex
 	now time.Time // guarded by mu
@@ -136,6 +140,17 @@ func (w *world) wire() *api.API {
 	events := workspace.NewEvents(storage.Events{}, w.clock)
 	members := workspace.NewMembers(storage.Members{}, w.accounts, events, w.clock)
 	acls := workspace.NewACLs(storage.ACLs{}, events)
+	seal, err := guard.NewSeal(secret, "provider key")
+	w.must(err)
+	w.providers = workspace.NewProviders(storage.Providers{}, seal, events, []string{allowedProgram}, w.clock)
+	agents := workspace.NewSessions(storage.Sessions{}, storage.Providers{}, storage.Resources{}, events,
+		workspace.SessionRules{Tools: []string{"read_note", "search"}, Programs: []string{allowedProgram}}, w.clock)
+	notices := workspace.NewNotices(storage.Notices{}, events, w.clock)
+	w.tasks = workspace.NewTasks(storage.Tasks{}, jobs{}, events, w.clock, workspace.TaskConfig{QueuedRequests: 50, PublicURL: w.base})
+	w.handoffs = workspace.NewHandoffs(workspace.HandoffParts{
+		Store: storage.Handoffs{}, Providers: storage.Providers{}, Figures: storage.Providers{}, Resources: storage.Resources{},
+		Notices: notices, Queue: w.tasks, Events: events, Now: w.clock,
+	}, workspace.HandoffConfig{MaxPending: 50, PublicURL: w.base})
 	notes := workspace.NewNotes(storage.Notes{}, storage.Search{}, events, w.clock, w.base)
 	c := api.Config{
 		Work: w.db, Source: w.db, Audit: storage.Audit{}, Replays: storage.Replays{}, Site: w.site, Sessions: sessions,
@@ -145,10 +160,20 @@ func (w *world) wire() *api.API {
 		api.AccountRoutes(w.accounts, members, sessions, w.site, w.db), api.WorkspaceRoutes(w.accounts, members),
 		api.ProjectRoutes(workspace.NewProjects(storage.Projects{}, events, w.clock)), api.NoteRoutes(notes, acls), api.ACLRoutes(acls),
 		api.ConnectionRoutes(workspace.NewConnections(storage.Connections{}, events, w.clock)),
+		api.AgentSessionRoutes(agents, acls), api.SeatRoutes(workspace.NewSeats(storage.Seats{}, events, w.clock)), api.HandoffRoutes(w.handoffs),
+		api.ProviderRoutes(w.providers, workspace.NewWorkspaceFigures(storage.Providers{}, events)), api.NoticeRoutes(notices),
 		api.AuditRoutes(storage.Audit{}, w.log), api.EventRoutes(storage.Events{}, events, members, c))
 	w.must(err)
 	return a
 }
+
+// allowedProgram is what commands may run in these tests; nothing runs it.
+const allowedProgram = "/usr/bin/true"
+
+// jobs is a queue whose jobs nobody works on.
+type jobs struct{}
+
+func (jobs) Enqueue(context.Context, access.Tx, string, int64) error { return nil }
 
 // watched are accounts that tell when somebody looks at a session.
 type watched struct {
@@ -208,20 +233,36 @@ func (w *world) people() {
 		w.exec(`INSERT INTO note_tab_versions (tab_id, version, chars, markdown, created_at, created_by, created_via)
 			VALUES ('tab-' || $1, 1, 5, 'words', 1, 'mara', '')`, row[0])
 	}
+	for _, row := range [][]any{{"crew", "atlas", "alpha", "ben", 0}, {"circle", "atlas", "alpha", "mara", 1}, {"cellar", "atlas", "secret", "pia", 0}, {"strangers", "globex", "gamma", "eve", 0}} {
+		w.exec(`INSERT INTO sessions (id, workspace_id, project_id, type, title, owner_id, version, agents, done, max_rounds, day_rounds, day_tokens, day_minutes,
+			local_only, has_acl, archived_at, created_at, created_by, updated_at, updated_by)
+			VALUES ($1, $2, $3, 'agent', $1, $4, 1, '[{"slug":"worker","instructions":"Work.","provider":"rehearsal"}]', '{}', 10, 0, 0, 0, 0, $5, 0, 1, $4, 1, $4)`, row...)
+	}
 	w.list()
 	for _, row := range [][]any{{"desk", "atlas", "ben"}, {"lamp", "atlas", "mara"}, {"chair", "globex", "eve"}} {
 		w.exec(`INSERT INTO connections (id, workspace_id, approver_id, client_id, name, slug, client_host, redirect_host, status, scopes,
 			consent_address, family_revoked_at, family_reason, created_at, last_used_at)
 			VALUES ($1, $2, $3, 'client', $1, $1, '', '', 'active', 'osfoundry:read', '', 0, '', 1, 0)`, row...)
 	}
+	w.handoff("theirs", "strangers", "chair", "globex")
+	w.exec(`INSERT INTO providers (workspace_id, name, kind, base_url, model, secret, command, version, created_at, updated_at, updated_by)
+		VALUES ('globex', 'theirs', 'openai', '', '', '', 'null', 1, 1, 1, 'eve')`)
 }
 
-// list puts the note listed back on its ACL.
+// handoff is a pending one of the connection.
+func (w *world) handoff(id, session, connection, workspaceID string) {
+	w.Helper()
+	w.exec(`INSERT INTO handoffs (id, workspace_id, session_id, connection_id, goal, context_summary, requested_output, max_rounds, state, reason, created_at, expires_at, decided_at, decided_by)
+		VALUES ($1, $2, $3, $4, 'Sum up', 'Two notes.', 'A page.', 3, 'pending', '', $5, 0, 0, '')`, id, workspaceID, session, connection, w.clock().UnixMilli())
+}
+
+// list puts the note listed, and the session circle, back on their ACL.
 func (w *world) list() {
 	w.Helper()
 	w.exec(`UPDATE notes SET has_acl = 1 WHERE id = 'listed'`)
+	w.exec(`UPDATE sessions SET has_acl = 1 WHERE id = 'circle'`)
 	w.exec(`DELETE FROM resource_acl`)
-	w.exec(`INSERT INTO resource_acl (resource_id, user_id, access) VALUES ('listed', 'ben', 'edit'), ('listed', 'vic', 'view')`)
+	w.exec(`INSERT INTO resource_acl (resource_id, user_id, access) VALUES ('listed', 'ben', 'edit'), ('listed', 'vic', 'view'), ('circle', 'ben', 'edit'), ('circle', 'vic', 'view')`)
 }
 
 // user makes an account with the usual password and a personal token named after it.

@@ -23,6 +23,60 @@ export interface AddTabBody {
   title: string;
 }
 
+export interface Agent {
+  instructions: string;
+  model?: string;
+  provider: string;
+  slug: string;
+  tools?: Array<string>;
+}
+
+export interface AgentSession {
+  agents: Array<Agent>;
+  archived: boolean;
+  budget: Budget;
+  created_at: string;
+  done: DoneCondition;
+  id: string;
+  local_only: boolean;
+  max_rounds: number;
+  owner_id: string;
+  project_id: string;
+  restricted: boolean;
+  state: 'idle' | 'queued' | 'running' | 'waiting' | 'archived';
+  title: string;
+  type: 'agent' | 'team' | 'loop';
+  updated_at: string;
+  version: number;
+  workspace_id: string;
+}
+
+export interface AgentSessionBody {
+  agents: Array<Agent>;
+  budget?: Budget;
+  done?: DoneCondition;
+  max_rounds?: number;
+  title: string;
+  type: string;
+}
+
+export interface AgentSessionChange {
+  agents?: Array<Agent>;
+  archived?: boolean;
+  budget?: Budget;
+  done?: DoneCondition;
+  expected_version?: number;
+  local_only?: boolean;
+  max_rounds?: number;
+  project_id?: string;
+  title?: string;
+}
+
+export interface AgentSessionList {
+  items: Array<AgentSession>;
+  next_cursor?: string;
+}
+
 export interface AuditEntry {
   at: string;
   code?: string;
@@ -41,6 +95,12 @@ export interface AuditEntry {
 export interface AuditEntryList {
   items: Array<AuditEntry>;
   next_cursor?: string;
+}
+
+export interface Budget {
+  minutes?: number;
+  rounds?: number;
+  tokens?: number;
 }
 
 export interface Connection {
@@ -69,8 +129,71 @@ export interface ConnectionList {
   next_cursor?: string;
 }
 
+export interface DecisionBody {
+  decision: string;
+  digest?: string;
+  reason?: string;
+}
+
+export interface DoneCondition {
+  command?: Array<string>;
+  phrase?: string;
+  verdict?: boolean;
+}
+
 export interface Error {
   error: Record<string, unknown>;
+}
+
+export interface Figures {
+  budget: Budget;
+  handoff_minutes: number;
+}
+
+export interface FiguresChange {
+  budget?: Budget;
+  handoff_minutes?: number;
+}
+
+export interface Handoff {
+  agents: Array<HandoffAgent>;
+  connection: HandoffProposer;
+  context_summary: string;
+  created_at: string;
+  decided_at: string | null;
+  decided_by: Named | null;
+  digest?: string;
+  expires_at: string | null;
+  goal: string;
+  id: string;
+  max_rounds: number;
+  reason?: string;
+  requested_output: string;
+  session_id: string;
+  session_title: string;
+  session_type: 'agent' | 'team' | 'loop';
+  session_version: number;
+  state: 'pending' | 'accepted' | 'declined' | 'cancelled';
+  task_id?: string;
+}
+
+export interface HandoffAgent {
+  kind: string;
+  model?: string;
+  provider: string;
+  slug: string;
+  tools: Array<string>;
+}
+
+export interface HandoffList {
+  items: Array<Handoff>;
+  next_cursor?: string;
+}
+
+export interface HandoffProposer {
+  id: string;
+  name: string;
+  slug: string;
 }
 
 export interface ListedPerson {
@@ -188,6 +311,26 @@ export interface NoteTabList {
   next_cursor?: string;
 }
 
+export interface Notice {
+  connection?: string;
+  connection_id?: string;
+  created_at: string;
+  handoff_id?: string;
+  id: string;
+  read_at: string | null;
+  session_id?: string;
+  state?: string;
+  task_id?: string;
+  text: string;
+  type: string;
+  workspace_id: string;
+}
+
+export interface NoticeList {
+  items: Array<Notice>;
+  next_cursor?: string;
+}
+
 export interface PersonalToken {
   created_at: string;
   id: string;
@@ -230,12 +373,61 @@ export interface ProjectList {
   next_cursor?: string;
 }
 
+export interface Provider {
+  base_url?: string;
+  command?: Array<string>;
+  has_key: boolean;
+  kind: 'openai' | 'anthropic' | 'command';
+  model?: string;
+  name: string;
+  updated_at: string;
+  version: number;
+}
+
+export interface ProviderBody {
+  base_url?: string;
+  command?: Array<string>;
+  key?: string;
+  kind: string;
+  model?: string;
+}
+
+export interface ProviderList {
+  items: Array<Provider>;
+  next_cursor?: string;
+}
+
+export interface ReadBody {
+  ids?: Array<string>;
+}
+
 export interface RestoreBody {
   expected_version: number;
 }
 
 export interface RoleBody {
   role: 'owner' | 'editor' | 'viewer';
+}
+
+export interface Seat {
+  connection_id: string;
+  given_at: string;
+  given_by: string;
+  help: string;
+  last_used_at: string | null;
+  name: string;
+  seat: string;
+  slug: string;
+  status: 'active' | 'paused' | 'revoked';
+}
+
+export interface SeatBody {
+  seat: string;
+}
+
+export interface SeatList {
+  items: Array<Seat>;
+  next_cursor?: string;
 }
 
 export interface SetupBody {
@@ -305,6 +497,10 @@ export interface Team {
 export interface TeamList {
   items: Array<Team>;
   next_cursor?: string;
+}
+
+export interface Unread {
+  unread: number;
 }
 
 export interface Writer {
