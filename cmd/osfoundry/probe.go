@@ -26,6 +26,11 @@ type probeCommand struct {
 	Survey surveyCommand `cmd:"" default:"withargs" help:"See what a host sees of a server before sign-in (the default)."`
 }
 
+// Help says what the command is without a subcommand.
+func (*probeCommand) Help() string {
+	return "osfoundry probe URL is short for osfoundry probe survey URL. No account is needed for that one."
+}
+
 // surveyCommand is probe URL itself.
 type surveyCommand struct {
 	URL      string        `arg:"" placeholder:"URL" help:"Address of the MCP server, as a person would type it into a host."`
@@ -33,7 +38,7 @@ type surveyCommand struct {
 	JSON     bool          `name:"json" help:"Print the report as JSON."`
 	Header   []string      `sep:"none" placeholder:"NAME:VALUE" help:"Send this header to the server's own origin; may be repeated."`
 	Register bool          `help:"Register a client too, and try the endpoints that need one. The client stays behind."`
-	Only     []string      `placeholder:"TOOL,…" help:"Count the tokens of these tools apart."`
+	Only     []string      `placeholder:"TOOL" help:"Count the tokens of these tools apart."`
 	Plot     bool          `help:"Draw the latencies."`
 	SVG      string        `name:"svg" placeholder:"FILE" help:"Draw the latencies into this SVG file."`
 	Timeout  time.Duration `default:"10s" help:"Wait so long for each answer (100ms to 5m)."`

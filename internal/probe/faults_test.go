@@ -74,6 +74,7 @@ var resourceFaults = []fault{
 	{"another port", func(s *stand) { s.resource["resource"] = "http://127.0.0.1:1/mcp" }, []string{"resource-mismatch"}},
 	{"a query", func(s *stand) { s.resource["resource"] = s.base + "/mcp?team=a" }, []string{"resource-mismatch"}},
 	{"a longer path", func(s *stand) { s.resource["resource"] = s.base + "/mcp/more" }, []string{"resource-mismatch"}},
+	{"half a path", func(s *stand) { s.resource["resource"] = s.base + "/mc" }, []string{"resource-mismatch"}},
 	{"no resource", func(s *stand) { delete(s.resource, "resource") }, []string{"resource-mismatch"}},
 	{"null scopes", func(s *stand) { s.resource["scopes_supported"] = nil }, []string{"metadata-null"}},
 	{"empty documentation", func(s *stand) { s.resource["resource_documentation"] = "" }, []string{"metadata-null"}},

@@ -127,15 +127,23 @@ func (s *survey) walk(ctx context.Context) {
 		return
 	}
 	s.meet(ctx)
-	s.tools(ctx)
-	s.methods(ctx)
-	s.variants(ctx)
+	if !s.silent() {
+		s.tools(ctx)
+		s.methods(ctx)
+		s.variants(ctx)
+	}
 	s.metadata(ctx)
 	if s.o.Register {
 		s.register(ctx)
 	}
 	s.judgeAccess()
 	s.leave(ctx)
+}
+
+// silent reports whether the endpoint left both questions of a beginning host
+// without an answer: waiting for more of the same tells nothing.
+func (s *survey) silent() bool {
+	return s.discovered.failure == "no-answer" && s.initialized.failure == "no-answer"
 }
 
 func (s *survey) find(id, format string, seen ...any) {
