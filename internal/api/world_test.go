@@ -140,7 +140,7 @@ func (w *world) wire() *api.API {
 	events := workspace.NewEvents(storage.Events{}, w.clock)
 	members := workspace.NewMembers(storage.Members{}, w.accounts, events, w.clock)
 	acls := workspace.NewACLs(storage.ACLs{}, events)
-	seal, err := guard.NewSeal(secret, "provider key")
+	seal, err := guard.NewSeal(secret, "provider keys")
 	w.must(err)
 	w.providers = workspace.NewProviders(storage.Providers{}, seal, events, []string{allowedProgram}, w.clock)
 	agents := workspace.NewSessions(storage.Sessions{}, storage.Providers{}, storage.Resources{}, events,
@@ -148,7 +148,7 @@ func (w *world) wire() *api.API {
 	notices := workspace.NewNotices(storage.Notices{}, events, w.clock)
 	w.tasks = workspace.NewTasks(storage.Tasks{}, jobs{}, events, w.clock, workspace.TaskConfig{QueuedRequests: 50, PublicURL: w.base})
 	w.handoffs = workspace.NewHandoffs(workspace.HandoffParts{
-		Store: storage.Handoffs{}, Providers: storage.Providers{}, Figures: storage.Providers{}, Resources: storage.Resources{},
+		Store: storage.Handoffs{}, Providers: storage.Providers{}, Figures: storage.Figures{}, Resources: storage.Resources{},
 		Notices: notices, Queue: w.tasks, Events: events, Now: w.clock,
 	}, workspace.HandoffConfig{MaxPending: 50, PublicURL: w.base})
 	notes := workspace.NewNotes(storage.Notes{}, storage.Search{}, events, w.clock, w.base)
@@ -161,7 +161,7 @@ func (w *world) wire() *api.API {
 		api.ProjectRoutes(workspace.NewProjects(storage.Projects{}, events, w.clock)), api.NoteRoutes(notes, acls), api.ACLRoutes(acls),
 		api.ConnectionRoutes(workspace.NewConnections(storage.Connections{}, events, w.clock)),
 		api.AgentSessionRoutes(agents, acls), api.SeatRoutes(workspace.NewSeats(storage.Seats{}, events, w.clock)), api.HandoffRoutes(w.handoffs),
-		api.ProviderRoutes(w.providers, workspace.NewWorkspaceFigures(storage.Providers{}, events)), api.NoticeRoutes(notices),
+		api.ProviderRoutes(w.providers, workspace.NewWorkspaceFigures(storage.Figures{}, events)), api.NoticeRoutes(notices),
 		api.AuditRoutes(storage.Audit{}, w.log), api.EventRoutes(storage.Events{}, events, members, c))
 	w.must(err)
 	return a

@@ -11,12 +11,15 @@ import (
 	"github.com/osfoundry/osfoundry/internal/workspace"
 )
 
-// Providers implements workspace.ProviderStore and workspace.FiguresStore.
-type Providers struct{}
+// Providers implements workspace.ProviderStore, and Figures workspace.FiguresStore.
+type (
+	Providers struct{}
+	Figures   struct{}
+)
 
 var (
 	_ workspace.ProviderStore = Providers{}
-	_ workspace.FiguresStore  = Providers{}
+	_ workspace.FiguresStore  = Figures{}
 )
 
 // Provider is workspace.ProviderStore.Provider.
@@ -79,7 +82,7 @@ func (Providers) DeleteProvider(ctx context.Context, tx access.Tx, workspaceID, 
 }
 
 // Figures is workspace.FiguresStore.Figures.
-func (Providers) Figures(ctx context.Context, tx access.Tx, workspaceID string) (workspace.Figures, error) {
+func (Figures) Figures(ctx context.Context, tx access.Tx, workspaceID string) (workspace.Figures, error) {
 	r, err := on(tx).Figures(ctx, workspaceID)
 	if found, err := foundRow(err, "read figures of workspace"); !found {
 		return workspace.Figures{}, err
@@ -90,7 +93,7 @@ func (Providers) Figures(ctx context.Context, tx access.Tx, workspaceID string) 
 }
 
 // PutFigures is workspace.FiguresStore.PutFigures.
-func (Providers) PutFigures(ctx context.Context, tx access.Tx, workspaceID string, f workspace.Figures) error {
+func (Figures) PutFigures(ctx context.Context, tx access.Tx, workspaceID string, f workspace.Figures) error {
 	return on(tx).PutFigures(ctx, gen.PutFiguresParams{
 		WorkspaceID: workspaceID, HandoffMinutes: f.HandoffMinutes, DayRounds: f.Budget.Rounds, DayTokens: f.Budget.Tokens, DayMinutes: f.Budget.Minutes,
 	})
