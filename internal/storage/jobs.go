@@ -144,9 +144,7 @@ func (Jobs) Rescue(ctx context.Context, tx access.Tx, job int64) (bool, error) {
 // of a backup.
 func (Jobs) OpenRounds(ctx context.Context, tx access.Tx, f func(taskID string, round int64)) error {
 	c, _ := raw(tx)
-	rows, err := c.QueryContext(ctx, `SELECT t.id, COALESCE(
-			(SELECT MIN(r.number) FROM rounds r WHERE r.task_id = t.id AND r.state IN ('queued', 'running')), t.rounds + 1)
-		FROM tasks t WHERE t.state IN ('queued', 'running') ORDER BY t.id`)
+	rows, err := c.QueryContext(ctx, `SELECT id, rounds + 1 FROM tasks WHERE state IN ('queued', 'running') ORDER BY id`)
 	if err != nil {
 		return err
 	}
