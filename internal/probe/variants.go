@@ -109,7 +109,9 @@ func (s *survey) judgeAccess() {
 	switch {
 	case s.initialized.Status == http.StatusUnauthorized || s.initialized.Status == http.StatusForbidden:
 		s.report.Access = Closed
-	case s.report.Catalogue == nil && s.listed.Status != http.StatusUnauthorized:
+	case s.report.Catalogue == nil && s.listed.Status == http.StatusUnauthorized:
+		s.report.Access = Closed
+	case s.report.Catalogue == nil:
 		s.report.Access = Unknown
 	case ran:
 		s.report.Access = Open
