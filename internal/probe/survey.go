@@ -32,7 +32,7 @@ type SurveyOptions struct {
 
 // Report is what a host sees of a server before anybody signs in.
 type Report struct {
-	Endpoint     string     `json:"endpoint"`
+	Endpoint     string     `json:"endpoint"`         // without its query
 	Probed       string     `json:"probed,omitempty"` // where redirects led, if anywhere
 	Access       Access     `json:"access"`
 	Server       string     `json:"server,omitempty"`   // name and version, by its own account
@@ -56,7 +56,9 @@ const (
 	Unknown Access = "unknown" // nobody gets that far
 )
 
-// Row is one question and what came back.
+// Row is one question and what came back. Latencies run from sending to the last
+// byte, the first one of a server with connecting; quantiles are by nearest rank, so
+// of few answers the p90 is the slowest.
 type Row struct {
 	Asked     string          `json:"asked"`
 	Method    string          `json:"method"`
@@ -64,7 +66,7 @@ type Row struct {
 	Status    int             `json:"status"` // of the first answer; 0 for none
 	MedianMS  float64         `json:"median_ms"`
 	P90MS     float64         `json:"p90_ms"`
-	Bytes     int             `json:"bytes"`
+	Bytes     int             `json:"bytes"` // of the first answer's body
 	CameBack  string          `json:"came_back"`
 	Latencies []time.Duration `json:"-"`
 }
@@ -110,7 +112,7 @@ func Survey(ctx context.Context, endpoint string, o SurveyOptions) (*Report, err
 	if o.slow == 0 {
 		o.slow = 2 * time.Second
 	}
-	s := &survey{asker: newAsker(at, o), o: o, endpoint: at, report: &Report{Endpoint: endpoint, Access: Unknown}}
+	s := &survey{asker: newAsker(at, o), o: o, endpoint: at, report: &Report{Endpoint: shown(at), Access: Unknown}}
 	defer s.asker.client.CloseIdleConnections()
 	s.walk(ctx)
 	if ctx.Err() != nil {
@@ -236,9 +238,17 @@ func (s *survey) local() bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && !guard.Global(at.Unmap())
 }
 
+// shown is an address in a report, which people pass on: a query may hold a key.
+func shown(u *url.URL) string {
+	if u.RawQuery != "" {
+		return withoutQuery(u) + "?…"
+	}
+	return withoutQuery(u)
+}
+
 func (s *survey) judgeScheme() {
 	if s.endpoint.Scheme == "http" && !s.local() {
-		s.find("plain-http", "%s", s.endpoint.Redacted())
+		s.find("plain-http", "%s", shown(s.endpoint))
 	}
 }
 
@@ -260,7 +270,7 @@ func (s *survey) reach(ctx context.Context) bool {
 		if clear || to.Hostname() != s.endpoint.Hostname() || to.String() == s.endpoint.String() {
 			return false
 		}
-		s.endpoint, s.asker.endpoint, s.report.Probed = to, to, to.String()
+		s.endpoint, s.asker.endpoint, s.report.Probed = to, to, shown(to)
 	}
 	switch s.discovered.failure {
 	case "unreachable", "tls", "private-address":

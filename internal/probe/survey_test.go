@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -62,6 +63,21 @@ func TestAnAddressThatIsNoneIsAnError(t *testing.T) {
 		if _, err := Survey(t.Context(), address, SurveyOptions{}); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: got %v, want an error that repeats no secret", address, err)
 		}
+	}
+}
+
+func TestAKeyInTheQueryIsAskedWithButNotShown(t *testing.T) {
+	s := newStand(t)
+	with := 0
+	s.before = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Query().Get("key") == "secret" {
+			with++
+		}
+		return false
+	}
+	r := wantFindings(t, s.base+"/mcp?key=secret", SurveyOptions{Repeat: 1, Register: true}, nil)
+	if raw := fmt.Sprintf("%+v", r); strings.Contains(raw, "secret") || with < 10 {
+		t.Errorf("%d requests had the key; the report is %s", with, raw)
 	}
 }
 
