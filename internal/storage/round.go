@@ -205,16 +205,16 @@ func (Rounds) TaskPlace(ctx context.Context, tx access.Tx, taskID string) (works
 	}, nil
 }
 
-// RunningRounds is api.RoundLog.RunningRounds.
-func (Rounds) RunningRounds(ctx context.Context, tx access.Tx, workspaceID string, limit int) ([]workspace.Round, error) {
+// RunningRounds is api.EventLog.RunningRounds.
+func (Events) RunningRounds(ctx context.Context, tx access.Tx, workspaceID string, limit int) ([]workspace.Round, error) {
 	rows, err := on(tx).RunningRounds(ctx, workspaceID, int32(limit))
 	return each(rows, func(r gen.RunningRoundsRow) workspace.Round {
 		return workspace.Round{TaskID: r.TaskID, SessionID: r.SessionID, Number: r.Number, Attempt: r.Attempt, State: workspace.RoundRunning}
 	}), err
 }
 
-// RoundText is api.RoundLog.RoundText.
-func (Rounds) RoundText(ctx context.Context, tx access.Tx, taskID string, number, after int64) (workspace.Round, error) {
+// RoundText is api.EventLog.RoundText.
+func (Events) RoundText(ctx context.Context, tx access.Tx, taskID string, number, after int64) (workspace.Round, error) {
 	r, err := on(tx).RoundText(ctx, int32(after), taskID, number)
 	if err != nil {
 		return workspace.Round{}, fmt.Errorf("read text of round: %w", err)

@@ -118,7 +118,7 @@ func TestARoundIsTakenSaidKeptAndCommitted(t *testing.T) {
 			})
 		}
 		w.read(func(ctx context.Context, tx access.Tx) error {
-			got, err := storage.Rounds{}.RoundText(ctx, tx, "t1", 1, 3)
+			got, err := storage.Events{}.RoundText(ctx, tx, "t1", 1, 3)
 			if got.Text != "ße an 東京" || got.Attempt != 1 || got.State != workspace.RoundRunning {
 				w.Errorf("got %+v behind three characters", got)
 			}

@@ -31,8 +31,21 @@ type world struct {
 	gate  *Catalogue
 	reads *workspace.AuditLog
 
-	mu  sync.Mutex
-	now time.Time // guarded by mu
+	handoffs *workspace.Handoffs
+
+	mu     sync.Mutex
+	now    time.Time // guarded by mu
+	queued []string  // tasks and rounds whose jobs were added; guarded by mu
+}
+
+// jobs is a queue that notes what comes, whether or not it is committed.
+type jobs struct{ w *world }
+
+func (j jobs) Enqueue(_ context.Context, _ access.Tx, taskID string, round int64) error {
+	j.w.mu.Lock()
+	defer j.w.mu.Unlock()
+	j.w.queued = append(j.w.queued, fmt.Sprintf("%s %d", taskID, round))
+	return nil
 }
 
 func (w *world) clock() time.Time {
@@ -84,6 +97,17 @@ func newWorld(t testing.TB, o storage.Options, limits Limits) *world {
 	tools = append(tools, Search(resources, cursors, "https://osfoundry.example")...)
 	notes := workspace.NewNotes(storage.Notes{}, storage.Search{}, workspace.NewEvents(storage.Events{}, w.clock), w.clock, "https://osfoundry.example")
 	tools = append(tools, Notes(notes, cursors)...)
+	events := workspace.NewEvents(storage.Events{}, w.clock)
+	config := workspace.TaskConfig{QueuedRequests: int64(limits.QueuedTasks), PublicURL: "https://osfoundry.example"}
+	tools = append(tools, Tasks(workspace.NewTasks(storage.Tasks{}, jobs{w}, events, w.clock, config), cursors)...)
+	w.handoffs = workspace.NewHandoffs(workspace.HandoffParts{
+		Store: storage.Handoffs{}, Providers: storage.Providers{}, Figures: storage.Figures{}, Resources: storage.Resources{},
+		Notices: workspace.NewNotices(storage.Notices{}, events, w.clock), Queue: workspace.NewTasks(storage.Tasks{}, jobs{w}, events, w.clock, config),
+		Events: events, Now: w.clock,
+	}, workspace.HandoffConfig{MaxPending: int64(limits.PendingHandoffs), PublicURL: config.PublicURL})
+	sessions := workspace.NewSessions(storage.Sessions{}, storage.Providers{}, storage.Resources{}, events, workspace.SessionRules{}, w.clock)
+	tools = append(tools, Sessions(sessions, w.handoffs, cursors)...)
+	tools = append(tools, Mail(workspace.NewMails(storage.Mails{}, events, w.clock, "https://osfoundry.example"))...)
 	w.gate, err = NewCatalogue(Config{
 		Work: db, Source: db, Audit: storage.Audit{}, Reads: w.reads, Replays: storage.Replays{},
 		Limits: NewLimiter(limits, w.clock), Now: w.clock, Log: quiet,

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -33,14 +34,28 @@ func (s *Tasks) Stop(ctx context.Context, tx access.Tx, p access.Permit, taskID 
 	return t, s.record(ctx, tx, p, taskID, "task.ended", map[string]any{"state": string(TaskStopped)})
 }
 
-// Resume queues a task of the permit's session again that waits for a person: they
-// say that what was begun outside, with an outcome that nobody knows, may be done
-// again. A task that does not wait is AlreadyDecided with its state.
-func (s *Tasks) Resume(ctx context.Context, tx access.Tx, p access.Permit, taskID string) (ListedTask, error) {
+// Resume settles what becomes of a task of the permit's session that waits for a
+// person, because it began something outside with an outcome that nobody knows:
+// "again" queues it anew and lets that be done again, "stop" stops it. A task that
+// does not wait is AlreadyDecided with its state.
+func (s *Tasks) Resume(ctx context.Context, tx access.Tx, p access.Permit, taskID, decision string) (ListedTask, error) {
 	key, err := s.forPeople(p, taskID, access.RightEdit)
 	if err != nil {
 		return ListedTask{}, err
 	}
+	switch decision {
+	case "again":
+		return s.again(ctx, tx, p, key)
+	case "stop":
+		if t, err := s.one(ctx, tx, key); err != nil || t.State != TaskWaiting {
+			return ListedTask{}, cmp.Or(err, notWaiting(t))
+		}
+		return s.Stop(ctx, tx, p, taskID)
+	}
+	return ListedTask{}, refuseFaults(faultf("/decision", "must be again or stop"))
+}
+
+func (s *Tasks) again(ctx context.Context, tx access.Tx, p access.Permit, key TaskKey) (ListedTask, error) {
 	if _, err := s.sessionToWorkIn(p); err != nil {
 		return ListedTask{}, err
 	}
@@ -49,16 +64,17 @@ func (s *Tasks) Resume(ctx context.Context, tx access.Tx, p access.Permit, taskI
 		return ListedTask{}, err
 	}
 	t, err := s.one(ctx, tx, key)
-	if err != nil {
+	if err != nil || !ok {
+		return ListedTask{}, cmp.Or(err, notWaiting(t))
+	}
+	if err := s.queue.Enqueue(ctx, tx, key.TaskID, number); err != nil {
 		return ListedTask{}, err
 	}
-	if !ok {
-		return ListedTask{}, access.Refuse(access.AlreadyDecided, "This task does not wait for a person: it is %s.", t.State).With("state", string(t.State))
-	}
-	if err := s.queue.Enqueue(ctx, tx, taskID, number); err != nil {
-		return ListedTask{}, err
-	}
-	return t, s.record(ctx, tx, p, taskID, "task.queued", map[string]any{"number": number})
+	return t, s.record(ctx, tx, p, key.TaskID, "task.queued", map[string]any{"number": number})
+}
+
+func notWaiting(t ListedTask) error {
+	return access.Refuse(access.AlreadyDecided, "This task does not wait for a person: it is %s.", t.State).With("state", string(t.State))
 }
 
 // Stopping tells whoever runs a round that its task was stopped in this process.
