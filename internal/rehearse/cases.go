@@ -14,6 +14,7 @@ type scene struct {
 	mine    credentials // all three scopes
 	other   credentials // of the runner: all three scopes
 	narrow  credentials // of the runner: without run
+	key     string      // of its run request
 	handoff string
 	task    string // that its acceptance queued
 	before  int    // tasks of earlier scenes
@@ -49,6 +50,8 @@ func (d *desk) cases(ctx context.Context) (cases []Case, err error) {
 		{"run: scope, contributor seat", []act{requestWithoutSeat}, "200 seat_required: runner", 0},
 		{"run: runner seat, no run scope", []act{requestWithoutScope}, "403 insufficient_scope: " + strings.Join(scopeSets[3], " "), 0},
 		{"run: scope and runner seat", []act{request}, "200 queued", 1},
+		{"run, and again with its key", []act{request, request}, "200 queued again", 1},
+		{"run, and its key for another goal", []act{request, requestElse}, "200 idempotency_mismatch", 1},
 	} {
 		s, err := d.scene(ctx)
 		if err != nil {
@@ -67,7 +70,7 @@ func (d *desk) cases(ctx context.Context) (cases []Case, err error) {
 
 func (d *desk) scene(ctx context.Context) (s *scene, err error) {
 	all, narrow := []string{scopeRead, scopeWrite, scopeRun}, []string{scopeRead, scopeWrite}
-	s = &scene{desk: d}
+	s = &scene{desk: d, key: d.newKey()}
 	id, keys := d.seated(contributor, all)
 	s.me, s.mine = id, keys[0]
 	_, keys = d.seated(runner, all, narrow)
@@ -88,7 +91,11 @@ func (o outcome) detailed() string {
 	case o.code == insufficientScope:
 		return o.String() + ": " + o.scope
 	}
-	return strings.TrimSpace(o.String() + " " + o.result.Status + o.result.State)
+	text := strings.TrimSpace(o.String() + " " + o.result.Status + o.result.State)
+	if o.result.Replayed {
+		text += " again"
+	}
+	return text
 }
 
 func (s *scene) cancelAs(ctx context.Context, as credentials) (outcome, error) {
@@ -128,16 +135,22 @@ func (s *scene) readAs(ctx context.Context, as credentials) (outcome, error) {
 func readResult(ctx context.Context, s *scene) (outcome, error)       { return s.readAs(ctx, s.mine) }
 func otherReadsResult(ctx context.Context, s *scene) (outcome, error) { return s.readAs(ctx, s.other) }
 
-func (s *scene) requestAs(ctx context.Context, as credentials) (outcome, error) {
-	return s.host.call(ctx, as, "request_session_run", arguments{SessionID: desksSession, Goal: "a goal", Key: s.key()})
+func (s *scene) requestAs(ctx context.Context, as credentials, goal string) (outcome, error) {
+	return s.host.call(ctx, as, "request_session_run", arguments{SessionID: desksSession, Goal: goal, Key: s.key})
 }
 
 func requestWithoutSeat(ctx context.Context, s *scene) (outcome, error) {
-	return s.requestAs(ctx, s.mine)
+	return s.requestAs(ctx, s.mine, "a goal")
 }
 
 func requestWithoutScope(ctx context.Context, s *scene) (outcome, error) {
-	return s.requestAs(ctx, s.narrow)
+	return s.requestAs(ctx, s.narrow, "a goal")
 }
 
-func request(ctx context.Context, s *scene) (outcome, error) { return s.requestAs(ctx, s.other) }
+func request(ctx context.Context, s *scene) (outcome, error) {
+	return s.requestAs(ctx, s.other, "a goal")
+}
+
+func requestElse(ctx context.Context, s *scene) (outcome, error) {
+	return s.requestAs(ctx, s.other, "another goal")
+}

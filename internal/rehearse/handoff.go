@@ -133,8 +133,8 @@ func (d *desk) seated(s seat, scopes ...[]string) (id string, keys []credentials
 	return id, keys
 }
 
-// key is one that was not used before.
-func (d *desk) key() string {
+// newKey is one that was not used before.
+func (d *desk) newKey() string {
 	d.keys++
 	return fmt.Sprintf("rehearsal-%06d", d.keys)
 }
@@ -165,7 +165,7 @@ func (d *desk) matrix(ctx context.Context) (cells []Cell, err error) {
 		id, keys := d.seated(have, scopeSets...)
 		for i, scopes := range scopeSets {
 			for _, r := range ruled {
-				a := arguments{SessionID: desksSession, Goal: "a goal", Subject: "a subject", Key: d.key()}
+				a := arguments{SessionID: desksSession, Goal: "a goal", Subject: "a subject", Key: d.newKey()}
 				d.change(func(m *model) { m.prepare(&a, r.tool, id) })
 				o, err := d.host.call(ctx, keys[i], r.tool, a)
 				if err != nil {
@@ -273,7 +273,7 @@ func (r *Races) misled(loser outcome, status int, state string) {
 
 // propose makes a handoff that waits for the owner.
 func (d *desk) propose(ctx context.Context, as credentials) (id string, err error) {
-	o, err := d.host.call(ctx, as, "propose_session_handoff", arguments{SessionID: desksSession, Goal: "a goal", Key: d.key()})
+	o, err := d.host.call(ctx, as, "propose_session_handoff", arguments{SessionID: desksSession, Goal: "a goal", Key: d.newKey()})
 	if err == nil && (!o.allowed() || o.result.Status != pending) {
 		err = fmt.Errorf("a handoff was not proposed: %s", o)
 	}
