@@ -131,7 +131,7 @@ type LimitsReport struct {
 // case by them, here: no tool is called. A server that cannot be spoken to is an
 // error; whatever its schemas are is a result.
 func Limits(ctx context.Context, endpoint string, o VisitOptions, cases []LimitCase) (*LimitsReport, error) {
-	v, err := newVisit(endpoint, o)
+	v, err := newVisit(endpoint, o, 4)
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ type CallSeen struct {
 // browser, the loopback callback with PKCE, state and iss, the token, the list of
 // tools, perhaps a call. A server that a host would have to stop at is an error.
 func SignIn(ctx context.Context, endpoint string, o SignInOptions) (report *SignInReport, err error) {
-	v, err := newVisit(endpoint, o.VisitOptions)
+	v, err := newVisit(endpoint, o.VisitOptions, 24)
 	if err != nil {
 		return nil, err
 	}

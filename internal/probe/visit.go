@@ -24,9 +24,13 @@ type visit struct {
 type VisitOptions struct {
 	Header  http.Header   // sent to the endpoint's origin only
 	Timeout time.Duration // for one exchange; 0 is 10 s
+
+	// Progress is told how many questions were asked of how many, about.
+	Progress func(done, all int, next string)
 }
 
-func newVisit(endpoint string, o VisitOptions) (*visit, error) {
+// newVisit makes a visit of so many questions, about.
+func newVisit(endpoint string, o VisitOptions, questions int) (*visit, error) {
 	at, err := url.Parse(endpoint)
 	if err != nil {
 		return nil, fmt.Errorf("the address is none: %w", withoutURL(err))
@@ -40,6 +44,9 @@ func newVisit(endpoint string, o VisitOptions) (*visit, error) {
 	asked := SurveyOptions{Repeat: 1, Timeout: o.Timeout, Header: o.Header.Clone(), slow: o.Timeout}
 	if asked.Header == nil {
 		asked.Header = http.Header{}
+	}
+	if o.Progress != nil {
+		asked.Progress = func(done, _ int, next string) { o.Progress(done, max(questions, done+1), next) }
 	}
 	return &visit{survey: &survey{asker: newAsker(at, asked), o: asked, endpoint: at, report: &Report{Endpoint: endpoint, Access: Unknown}}}, nil
 }
