@@ -164,6 +164,7 @@ func TestADeadNodeLosesItsRounds(t *testing.T) {
 			has, wake, late := make(chan queue.Job, 1), make(chan struct{}), make(chan error, 1)
 			c := config(t, all[0].db)
 			c.Heartbeat = time.Hour // it never says that it lives
+			c.Workers = 1           // and has its hands full
 			dead := begin(t, c, do{work: func(_ context.Context, job queue.Job) error {
 				has <- job
 				<-wake
