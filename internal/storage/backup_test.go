@@ -19,7 +19,7 @@ import (
 	"github.com/osfoundry/osfoundry/internal/workspace"
 )
 
-// voided are the tables of what lets somebody in.
+// voided are the tables of what lets somebody in, and of who ran what.
 var voided = []string{"access_tokens", "refresh_tokens", "authorization_codes", "authorize_requests", "browser_sessions", "personal_tokens", "invitations", "nodes"}
 
 // keys is one row in each of the tables of what lets somebody in.
@@ -31,6 +31,7 @@ var keys = []string{
 	`INSERT INTO browser_sessions (id, token_hash, user_id, created_at, last_seen_at, expires_at, user_agent) VALUES ('b', 'b', 'mara', 1, 1, 9000, '')`,
 	`INSERT INTO personal_tokens (id, token_hash, user_id, name, created_at, last_used_at, revoked_at) VALUES ('p', 'p', 'mara', '', 1, 0, 0)`,
 	`INSERT INTO invitations (token_hash, workspace_id, user_id, created_at, expires_at, used_at) VALUES ('i', 'atlas', 'ben', 1, 9000, 0)`,
+	`INSERT INTO nodes (id, started_at, seen_at) VALUES ('node', 1, 1)`,
 	`INSERT INTO note_tabs (id, note_id, title, position, version, chars, markdown, updated_at, updated_by, updated_via) VALUES ('tab', 'note', 'Tab', 0, 1, 9, 'zeppelin é🎈', 1, 'mara', '')`,
 }
 
@@ -67,13 +68,18 @@ func scan(t *testing.T, raw *sql.DB, query string) (all [][]string) {
 		t.Fatal(err)
 	}
 	for rows.Next() {
-		row := make([]string, len(columns))
-		dests := make([]any, len(columns))
-		for i := range row {
-			dests[i] = &row[i]
+		values, dests := make([]sql.NullString, len(columns)), make([]any, len(columns))
+		for i := range values {
+			dests[i] = &values[i]
 		}
 		if err := rows.Scan(dests...); err != nil {
 			t.Fatal(err)
+		}
+		row := make([]string, len(columns))
+		for i, v := range values {
+			if row[i] = v.String; !v.Valid {
+				row[i] = "NULL"
+			}
 		}
 		all = append(all, row)
 	}
@@ -132,8 +138,8 @@ func TestABackupRestoresIntoEitherDatabaseWithoutItsKeys(t *testing.T) {
 			if got := dump(t, raw, target); !slices.Equal(got, want) {
 				t.Errorf("got rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
-			if got := scan(t, raw, `SELECT COUNT(*) FROM search_documents`); got[0][0] != "3" {
-				t.Errorf("got %s documents in the full-text index, want two notes and a tab", got[0][0])
+			if got := scan(t, raw, `SELECT COUNT(*) FROM search_documents`); got[0][0] != "5" {
+				t.Errorf("got %s documents in the full-text index, want two notes and three tabs", got[0][0])
 			}
 			if err := storage.Restore(t.Context(), backup, target); err == nil {
 				t.Error("a restore over data was not refused")
