@@ -5,6 +5,7 @@ import './styles/base.css';
 import './styles/shell.css';
 import './styles/controls.css';
 import './styles/content.css';
+import './styles/note.css';
 import { App } from './app/App.tsx';
 import { goLive } from './data/live.ts';
 import { speak } from './i18n/locale.ts';

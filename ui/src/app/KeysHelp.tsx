@@ -10,6 +10,8 @@ const keys: ReadonlyArray<readonly [TextKey, string[]]> = [
   ['app.keys.activity', ['G', 'Y']],
   ['app.keys.settings', ['G', 'S']],
   ['app.keys.region', ['F6']],
+  ['app.keys.save', ['Ctrl', 'S']],
+  ['app.keys.tabs', ['Ctrl', 'Alt', '←/→']],
   ['app.keys.help', ['?']],
 ];
 

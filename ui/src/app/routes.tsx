@@ -27,5 +27,8 @@ export const routes: Route[] = [
   ]),
   route('/p/:project', async () => (await import('../pages/Project.tsx')).Project, ['project']),
   route('/p/:project/access/:tab?', async () => (await import('../pages/Access.tsx')).Access, ['project']),
+  route('/w/:workspace/connect', async () => (await import('../pages/Connect.tsx')).Connect, ['workspace']),
+  route('/w/:workspace/people', async () => (await import('../pages/People.tsx')).People, ['workspace']),
+  route('/p/:project/notes/:note/:tab?', async () => (await import('../pages/NotePage.tsx')).NotePage, ['note']),
   route('/settings/:section?', async () => (await import('../pages/Settings.tsx')).Settings),
 ];

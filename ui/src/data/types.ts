@@ -77,6 +77,13 @@ export interface AgentSessionList {
   next_cursor?: string;
 }
 
+export interface Assistant {
+  id: string;
+  label: string;
+  name: string;
+  slug: string;
+}
+
 export interface AuditEntry {
   at: string;
   code?: string;
@@ -127,6 +134,14 @@ export interface ConnectionChange {
 export interface ConnectionList {
   items: Array<Connection>;
   next_cursor?: string;
+}
+
+export interface Correspondent {
+  id?: string;
+  kind: string;
+  label?: string;
+  name?: string;
+  slug?: string;
 }
 
 export interface DecisionBody {
@@ -204,6 +219,29 @@ export interface ListedPerson {
 
 export interface LocalOnlyBody {
   local_only: boolean;
+}
+
+export interface Mail {
+  body: string;
+  created_at: string;
+  from: Correspondent;
+  id: string;
+  internal: boolean;
+  reply_to_id?: string;
+  subject: string;
+  task_id?: string;
+  to: Correspondent;
+}
+
+export interface MailBody {
+  body: string;
+  subject: string;
+  to_agent?: string;
+}
+
+export interface MailList {
+  items: Array<Mail>;
+  next_cursor?: string;
 }
 
 export interface Me {
@@ -319,7 +357,7 @@ export interface Notice {
   id: string;
   read_at: string | null;
   session_id?: string;
-  state?: string;
+  state?: 'queued' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'stopped';
   task_id?: string;
   text: string;
   type: string;
@@ -405,8 +443,28 @@ export interface RestoreBody {
   expected_version: number;
 }
 
+export interface ResumeBody {
+  decision: string;
+}
+
 export interface RoleBody {
   role: 'owner' | 'editor' | 'viewer';
+}
+
+export interface Round {
+  agent: string;
+  attempt: number;
+  calls: Array<ToolCall>;
+  effect_at?: string;
+  ended_at?: string;
+  model?: string;
+  number: number;
+  reason?: string;
+  started_at?: string;
+  state: 'queued' | 'running' | 'done' | 'failed' | 'stopped';
+  text: string;
+  tokens_in: number;
+  tokens_out: number;
 }
 
 export interface Seat {
@@ -487,6 +545,42 @@ export interface TabVersionText {
   version: number;
 }
 
+export interface Task {
+  connection?: Assistant;
+  created_at: string;
+  ended_at?: string;
+  goal: string;
+  handoff_id?: string;
+  id: string;
+  max_rounds: number;
+  millis: number;
+  next_cursor?: string;
+  queue_position?: number;
+  reason: string;
+  result?: string;
+  result_by?: string;
+  result_chars: number;
+  rounds?: Array<Round>;
+  rounds_done: number;
+  session_id: string;
+  started_at?: string;
+  state: 'queued' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'stopped';
+  stopped_by?: Named;
+  tokens: number;
+  tool_calls: number;
+  user?: Named;
+}
+
+export interface TaskBody {
+  goal: string;
+  max_rounds?: number;
+}
+
+export interface TaskList {
+  items: Array<Task>;
+  next_cursor?: string;
+}
+
 export interface Team {
   created_at: string;
   id: string;
@@ -497,6 +591,15 @@ export interface Team {
 export interface TeamList {
   items: Array<Team>;
   next_cursor?: string;
+}
+
+export interface ToolCall {
+  arguments: string;
+  code?: string;
+  failed: boolean;
+  id: string;
+  name: string;
+  result: string;
 }
 
 export interface Unread {

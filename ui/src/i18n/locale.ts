@@ -32,9 +32,12 @@ type Key = keyof typeof english;
 export type TextKey = Extract<Key, `app.${string}` | `role.${string}` | `status.${string}` | `host.${string}`>;
 
 /** A language that is not filled yet is not here, and not offered. */
-const catalogues = import.meta.glob<Catalogue>(['../../../internal/web/locales/*.json', '!../../../internal/web/locales/en.json'], {
-  import: 'default',
-});
+const catalogues = import.meta.glob<Catalogue>(
+  ['../../../internal/web/locales/*.json', '!../../../internal/web/locales/en.json'],
+  {
+    import: 'default',
+  },
+);
 const pathOf = (language: string) => `../../../internal/web/locales/${language}.json`;
 
 /** The pseudo-language, which finds text that is not in the catalogue; for tests. */

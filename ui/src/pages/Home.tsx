@@ -48,7 +48,7 @@ function Of({ workspace }: { workspace: Team }) {
   return (
     <Page
       title={say(greeting(), { person: me.name.split(/\s+/)[0] ?? me.name })}
-      crumbs={[]}
+      here={workspace.name}
       actions={mayEdit && newProject}
     >
       {connections.items?.every(connection => connection.status === 'revoked') && mayEdit && (

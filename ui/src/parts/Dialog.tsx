@@ -10,13 +10,15 @@ interface Props {
   title: string;
   /** An alertdialog: it asks before something that cannot be taken back. */
   alert?: boolean;
+  /** For texts side by side. */
+  large?: boolean;
   children: ReactNode;
 }
 
 /** A dialog over the page. Esc and a press outside close it; the focus returns. */
-export const Dialog = ({ isOpen, onClose, title, alert, children }: Props) => (
+export const Dialog = ({ isOpen, onClose, title, alert, large, children }: Props) => (
   <ModalOverlay className="scrim" isDismissable={!alert} isOpen={isOpen} onOpenChange={open => !open && onClose()}>
-    <Modal className="modal">
+    <Modal className={large ? 'modal large' : 'modal'}>
       <AriaDialog className="dialog" role={alert ? 'alertdialog' : 'dialog'}>
         <Heading slot="title">{title}</Heading>
         {children}
@@ -25,7 +27,7 @@ export const Dialog = ({ isOpen, onClose, title, alert, children }: Props) => (
   </ModalOverlay>
 );
 
-interface FormProps extends Omit<Props, 'alert' | 'children'> {
+interface FormProps extends Omit<Props, 'alert' | 'large' | 'children'> {
   /** On the button that does it: a verb and a thing. */
   submit: string;
   danger?: boolean;

@@ -13,6 +13,8 @@ export interface Crumb {
 interface Props {
   /** Of the page: its h1 and, with the crumbs, its title. */
   title: string;
+  /** What the breadcrumb ends in, where that is not the title. */
+  here?: string;
   /** The places above, from the outside in. */
   crumbs?: Crumb[];
   /** Under the heading. */
@@ -41,13 +43,13 @@ export function useHeading<T extends HTMLElement>() {
 }
 
 /** One page of the app: top bar, heading, content. */
-export function Page({ title, crumbs = [], meta, actions, top, heading, wide, children }: Props) {
+export function Page({ title, here = title, crumbs = [], meta, actions, top, heading, wide, children }: Props) {
   const h1 = useHeading<HTMLHeadingElement>();
   return (
     <>
       <title>{[title, ...crumbs.map(crumb => crumb.text).toReversed(), 'osFoundry'].map(clean).join(' · ')}</title>
       <TopBar end={top}>
-        <Crumbs crumbs={crumbs} here={title} />
+        <Crumbs crumbs={crumbs} here={here} />
       </TopBar>
       <main id="main" tabIndex={-1} data-region>
         <div className={wide ? 'page wide' : 'page'}>

@@ -10,27 +10,29 @@ export interface TabOf {
   count?: number | undefined;
 }
 
-/** Tabs whose choice is in the address: each is a link. */
-export const Tabs = ({
-  label,
-  tabs,
-  chosen,
-  children,
-}: {
+interface TabsProps {
   label: string;
   tabs: TabOf[];
   chosen: string;
+  /** Beside the tabs: what makes another. */
+  end?: ReactNode;
   children: ReactNode;
-}) => (
+}
+
+/** Tabs whose choice is in the address: each is a link. */
+export const Tabs = ({ label, tabs, chosen, end, children }: TabsProps) => (
   <AriaTabs className="tabs" selectedKey={chosen} keyboardActivation="manual">
-    <TabList aria-label={label} className="tablist">
-      {tabs.map(tab => (
-        <Tab key={tab.id} id={tab.id} href={tab.to} className="tab">
-          {tab.text}
-          {tab.count ? <Badge>{tab.count}</Badge> : null}
-        </Tab>
-      ))}
-    </TabList>
+    <div className="tabrow">
+      <TabList aria-label={label} className="tablist">
+        {tabs.map(tab => (
+          <Tab key={tab.id} id={tab.id} href={tab.to} className="tab">
+            {tab.text}
+            {tab.count ? <Badge>{tab.count}</Badge> : null}
+          </Tab>
+        ))}
+      </TabList>
+      {end}
+    </div>
     <TabPanel id={chosen} className="panel">
       {children}
     </TabPanel>
