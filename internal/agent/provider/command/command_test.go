@@ -24,30 +24,17 @@ import (
 // longest is how long anything here may take before the test is lost.
 const longest = 30 * time.Second
 
-// anything allows these programs with any arguments.
-func anything(paths ...string) []command.Program {
-	var programs []command.Program
-	for _, p := range paths {
-		programs = append(programs, command.Program{Path: p, Flags: true})
-	}
-	return programs
-}
-
-// runner makes a runner that allows the shell, and its folder.
-func runner(t *testing.T, l command.Limits) (*command.Runner, string) {
+// shell allows the shell, and gives the folder that it works in.
+func shell(t *testing.T, l command.Limits) (*command.Programs, string) {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "runs")
-	r, err := command.NewRunner(command.Config{Folder: folder, Allowed: anything("/bin/sh", "/usr/bin/env"), Limits: l})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r, folder
+	return &command.Programs{Folder: folder, Allowed: []string{"/bin/sh", "/usr/bin/env"}, Limits: l}, folder
 }
 
 // sh is a provider that runs a script of the shell with arguments.
-func sh(t *testing.T, r *command.Runner, script string, arguments ...string) agent.Provider {
+func sh(t *testing.T, r *command.Programs, script string, arguments ...string) agent.Provider {
 	t.Helper()
-	p, err := r.Provider(append([]string{"/bin/sh", "-c", script, "sh"}, arguments...))
+	p, err := command.New(r, append([]string{"/bin/sh", "-c", script, "sh"}, arguments...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +50,7 @@ func turn() agent.Turn {
 }
 
 func TestConformance(t *testing.T) {
-	r, _ := runner(t, command.Limits{})
+	r, _ := shell(t, command.Limits{})
 	p := sh(t, r, `echo "Two pieces."; cat`)
 	providertest.Contract(t, p, turn())
 	if !p.External() {
@@ -72,7 +59,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestThePromptIsOnStandardInput(t *testing.T) {
-	r, _ := runner(t, command.Limits{})
+	r, _ := shell(t, command.Limits{})
 	reply, _, err := providertest.Take(t, sh(t, r, "cat"), turn())
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +96,7 @@ no such project
 
 func TestAPromptNeedNotBeRead(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	r, _ := runner(t, command.Limits{})
+	r, _ := shell(t, command.Limits{})
 	long := turn()
 	long.Instructions = strings.Repeat("x", 1<<20)
 	for _, script := range []string{"echo done", "exec 0<&-; echo done", "head -c 10 >/dev/null; echo done"} {
@@ -122,8 +109,8 @@ func TestAPromptNeedNotBeRead(t *testing.T) {
 func TestTheEnvironmentIsEmpty(t *testing.T) {
 	t.Setenv("CANARY", "canary")
 	t.Setenv("PATH", "/canary:"+os.Getenv("PATH"))
-	r, folder := runner(t, command.Limits{})
-	p, err := r.Provider([]string{"/usr/bin/env"})
+	r, folder := shell(t, command.Limits{})
+	p, err := command.New(r, []string{"/usr/bin/env"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +134,7 @@ func TestTheEnvironmentIsEmpty(t *testing.T) {
 }
 
 func TestEachRunHasAFolderOfItsOwn(t *testing.T) {
-	r, folder := runner(t, command.Limits{})
+	r, folder := shell(t, command.Limits{})
 	p := sh(t, r, `pwd; stat -c %a .; ls -A | wc -l; touch left; mkdir -p d/e; chmod 0 d/e; chmod 0 d`)
 	seen := map[string]bool{}
 	for range 2 {
@@ -175,7 +162,7 @@ func TestLinksOutOfTheFolderAreNotFollowed(t *testing.T) {
 	if err := os.WriteFile(kept, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r, folder := runner(t, command.Limits{})
+	r, folder := shell(t, command.Limits{})
 	if _, _, err := providertest.Take(t, sh(t, r, `ln -s "$1" link; mkdir d; ln -s "$1" d/link; d=$PWD; cd ..; mv "$d" "$1/moved"; ln -s "$1" "$d"`, outside), turn()); err != nil {
 		t.Fatal(err)
 	}
@@ -188,8 +175,8 @@ func TestLinksOutOfTheFolderAreNotFollowed(t *testing.T) {
 }
 
 func TestFoldersOfAKilledServerAreRemoved(t *testing.T) {
-	_, folder := runner(t, command.Limits{})
-	old, young, other := filepath.Join(folder, "run-OLD"), filepath.Join(folder, "run-YOUNG"), filepath.Join(folder, "mine")
+	r, folder := shell(t, command.Limits{})
+	old, young, other := filepath.Join(folder, "osfoundry-run-OLD"), filepath.Join(folder, "osfoundry-run-YOUNG"), filepath.Join(folder, "mine")
 	for _, dir := range []string{old, young, other} {
 		if err := os.MkdirAll(filepath.Join(dir, "d"), 0o700); err != nil {
 			t.Fatal(err)
@@ -201,7 +188,7 @@ func TestFoldersOfAKilledServerAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := command.NewRunner(command.Config{Folder: folder}); err != nil {
+	if _, _, err := providertest.Take(t, sh(t, r, "echo"), turn()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
@@ -216,11 +203,8 @@ func TestFoldersOfAKilledServerAreRemoved(t *testing.T) {
 
 func TestThereIsNoShell(t *testing.T) {
 	echo := "/bin/echo"
-	r, err := command.NewRunner(command.Config{Folder: t.TempDir(), Allowed: anything(echo)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := r.Provider([]string{echo, "$(id)", ";", "*", "`id`", "$HOME", "a b"})
+	r := &command.Programs{Folder: t.TempDir(), Allowed: []string{echo}}
+	p, err := command.New(r, []string{echo, "$(id)", ";", "*", "`id`", "$HOME", "a b"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +214,7 @@ func TestThereIsNoShell(t *testing.T) {
 }
 
 func TestTextIsSaidAsItComes(t *testing.T) {
-	r, _ := runner(t, command.Limits{})
+	r, _ := shell(t, command.Limits{})
 	pipe := fifo(t)
 	var said []string
 	_, err := sh(t, r, `printf 'one\303'; read x <"$1"; printf '\251 two'`, pipe).Take(t.Context(), turn(), func(text string) {
@@ -250,7 +234,7 @@ func TestTextIsSaidAsItComes(t *testing.T) {
 }
 
 func TestAFailureIsToldInTheProgramsWords(t *testing.T) {
-	r, _ := runner(t, command.Limits{})
+	r, _ := shell(t, command.Limits{})
 	for script, want := range map[string]string{
 		`echo said; printf 'no \033[31mmodel\000 here\n' >&2; exit 3`: "The command sh exited with status 3: no [31mmodel\uFFFD here",
 		`exit 1`:     "The command sh exited with status 1.",
@@ -268,7 +252,7 @@ func TestAFailureIsToldInTheProgramsWords(t *testing.T) {
 }
 
 func TestDoneIsTheExitStatus(t *testing.T) {
-	r, _ := runner(t, command.Limits{})
+	r, _ := shell(t, command.Limits{})
 	for script, want := range map[string]string{`grep -q 'all good'`: "", `echo "not yet" >&2; exit 1`: "exited with status 1: not yet"} {
 		done, reason, err := r.Done(t.Context(), []string{"/bin/sh", "-c", script}, "all good\n")
 		if err != nil || done != (want == "") || reason != want {
@@ -281,29 +265,21 @@ func TestDoneIsTheExitStatus(t *testing.T) {
 }
 
 func TestOnlyWhatTheOperatorAllowsIsRun(t *testing.T) {
-	var allowed []command.Program
-	for _, line := range []string{"/usr/local/bin/claude -p", "/usr/local/bin/codex exec *", "/bin/echo", "/bin/echo -n"} {
-		p, err := command.ParseProgram(line)
-		if err != nil {
-			t.Fatal(err)
-		}
-		allowed = append(allowed, p)
-	}
-	r, err := command.NewRunner(command.Config{Folder: t.TempDir(), Allowed: allowed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := &command.Programs{Folder: t.TempDir(), Allowed: []string{"/bin/echo", "bin/true", "/usr/../bin/sh"}}
 	for line, want := range map[string]bool{
-		"/usr/local/bin/claude -p": true, "/usr/local/bin/claude -p value": true, "/usr/local/bin/claude -p --flag": false, "/usr/local/bin/claude": false,
-		"/usr/local/bin/claude value -p": false, "/usr/local/bin/codex exec --json x": true, "/usr/local/bin/codex exec": true, "/usr/local/bin/codex login": false,
-		"/bin/echo": true, "/bin/echo a b": true, "/bin/echo a -e": false, "/bin/echo -": false, "/bin/echo -n a": true, "/bin/echo -n -e": false,
-		"echo": false, "/bin/../bin/echo": false, "//bin/echo": false, "/bin/echo/": false, "/bin/ECHO": false, "/bin/sh": false, "./bin/echo": false, "": false,
+		"/bin/echo": true, "/bin/echo a -b": true,
+		"echo": false, "/bin/../bin/echo": false, "//bin/echo": false, "/bin/echo/": false, "/bin/ECHO": false, "/bin/sh": false, "./bin/echo": false,
+		"/bin": false, "/bin/ech": false, "/bin/echoes": false, "": false, "bin/true": false, "/usr/../bin/sh": false,
 	} {
-		if err := r.Check(strings.Fields(line)); (err == nil) != want {
+		argv := strings.Fields(line)
+		if err := r.Check(argv); (err == nil) != want {
 			t.Errorf("Check(%q) = %v, want allowed %v", line, err, want)
 		}
-		if _, err := r.Provider(strings.Fields(line)); (err == nil) != want {
-			t.Errorf("Provider(%q) = %v, want allowed %v", line, err, want)
+		if _, err := command.New(r, argv); (err == nil) != want {
+			t.Errorf("New(%q) = %v, want allowed %v", line, err, want)
+		}
+		if _, err := r.Run(t.Context(), argv, "", func([]byte) error { return nil }); (err == nil) != want {
+			t.Errorf("Run(%q) = %v, want allowed %v", line, err, want)
 		}
 	}
 	for name, argv := range map[string][]string{
@@ -312,28 +288,37 @@ func TestOnlyWhatTheOperatorAllowsIsRun(t *testing.T) {
 			t.Errorf("%s was allowed", name)
 		}
 	}
+	if err := new(command.Programs).Check([]string{"/bin/echo"}); err == nil {
+		t.Error("where nothing is allowed, echo is")
+	}
 }
 
-func TestProgramsAreAllowedByAbsolutePath(t *testing.T) {
-	for _, line := range []string{"", "   ", "echo", "bin/echo", "/bin/../bin/echo", "/bin/./echo", "/bin/"} {
-		if p, err := command.ParseProgram(line); err == nil {
-			t.Errorf("ParseProgram(%q) = %+v, want an error", line, p)
+func TestTheFolderMayBeTheSystems(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	r := &command.Programs{Allowed: []string{"/bin/sh"}}
+	reply, _, err := providertest.Take(t, sh(t, r, "pwd"), turn())
+	if err != nil || filepath.Dir(strings.TrimSpace(reply.Text)) != os.TempDir() {
+		t.Errorf("it works in %q, %v, want a folder in %s", reply.Text, err, os.TempDir())
+	}
+	r = &command.Programs{Allowed: []string{"/bin/sh"}, Folder: "runs"}
+	_, _, err = providertest.Take(t, sh(t, r, "pwd"), turn())
+	if f := providertest.Fault(t, err); f.Kind != agent.FaultFailed {
+		t.Errorf("a relative folder is %v, want failed", f)
+	}
+}
+
+func TestAConditionHoldsIfItsCommandExitsWith0(t *testing.T) {
+	r, _ := shell(t, command.Limits{Wall: 300 * time.Millisecond, Grace: 10 * time.Millisecond, Output: 1000})
+	for script, want := range map[string]bool{`read id; [ "$id" = task-1 ]`: true, "exit 1": false, "while :; do sleep 1000; done": false, "yes": false} {
+		holds, err := r.Holds(t.Context(), "task-1", []string{"/bin/sh", "-c", script})
+		if err != nil || holds != want {
+			t.Errorf("%s: holds %v, %v, want %v", script, holds, err, want)
 		}
-		if fields := strings.Fields(line); len(fields) > 0 {
-			if _, err := command.NewRunner(command.Config{Folder: t.TempDir(), Allowed: anything(fields[0])}); err == nil {
-				t.Errorf("NewRunner allows %q", line)
-			}
+	}
+	for _, argv := range [][]string{nil, {"/bin/true"}} {
+		if holds, err := r.Holds(t.Context(), "task-1", argv); holds || err == nil {
+			t.Errorf("%q holds %v, %v, want an error", argv, holds, err)
 		}
-	}
-	if _, err := command.NewRunner(command.Config{Folder: "runs"}); err == nil {
-		t.Error("a relative folder was taken")
-	}
-	r, err := command.NewRunner(command.Config{Folder: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Check([]string{"/bin/echo"}); err == nil {
-		t.Error("where nothing is allowed, echo is")
 	}
 }
 
@@ -344,12 +329,9 @@ func TestProgramsThatCannotStartAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	paths := []string{filepath.Join(dir, "absent"), plain, script, dir}
-	r, err := command.NewRunner(command.Config{Folder: filepath.Join(dir, "runs"), Allowed: anything(paths...)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := &command.Programs{Folder: filepath.Join(dir, "runs"), Allowed: paths}
 	for _, path := range paths {
-		p, err := r.Provider([]string{path})
+		p, err := command.New(r, []string{path})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,7 @@ func TestAProgramThatForksIgnoresSignalsAndFloodsIsContained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-			r, _ := runner(t, command.Limits{Output: 1 << 20})
+			r, _ := shell(t, command.Limits{Output: 1 << 20})
 			path := fifo(t)
 			pipe := watch(t, path)
 			reply, said, err := providertest.Take(t, sh(t, r, script, path), turn())
@@ -49,7 +49,7 @@ func TestAProgramThatForksIgnoresSignalsAndFloodsIsContained(t *testing.T) {
 
 func TestNothingIsLeftWhenTheProgramExits(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	r, _ := runner(t, command.Limits{})
+	r, _ := shell(t, command.Limits{})
 	path := fifo(t)
 	pipe := watch(t, path)
 	// The children hold its standard output and error, which must not hold us.
@@ -62,7 +62,7 @@ func TestNothingIsLeftWhenTheProgramExits(t *testing.T) {
 
 func TestAProgramIsKilledWhenNobodyWaits(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	r, _ := runner(t, command.Limits{Grace: 50 * time.Millisecond})
+	r, _ := shell(t, command.Limits{Grace: 50 * time.Millisecond})
 	path := fifo(t)
 	pipe := watch(t, path)
 	ctx, cancel := within(t)
@@ -80,7 +80,7 @@ func TestAProgramIsKilledWhenNobodyWaits(t *testing.T) {
 
 func TestAProgramMayEndByItselfWhenAsked(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	r, _ := runner(t, command.Limits{Grace: longest})
+	r, _ := shell(t, command.Limits{Grace: longest})
 	path := fifo(t)
 	pipe := watch(t, path)
 	ctx, cancel := within(t)
@@ -101,7 +101,7 @@ func TestAProgramMayEndByItselfWhenAsked(t *testing.T) {
 
 func TestAProgramIsKilledWhenItsTimeIsUp(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	r, _ := runner(t, command.Limits{Wall: 300 * time.Millisecond, Grace: 50 * time.Millisecond})
+	r, _ := shell(t, command.Limits{Wall: 300 * time.Millisecond, Grace: 50 * time.Millisecond})
 	for _, script := range []string{stubborn + `while :; do sleep 1000; done`, `exec 9>"$1" >&- 2>&-; while :; do sleep 1000; done`, `exec 9>"$1"; kill -STOP $$`} {
 		path := fifo(t)
 		pipe := watch(t, path)
@@ -115,7 +115,7 @@ func TestAProgramIsKilledWhenItsTimeIsUp(t *testing.T) {
 
 func TestWhatIsSaidMayEndTheProgram(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	r, _ := runner(t, command.Limits{})
+	r, _ := shell(t, command.Limits{})
 	path := fifo(t)
 	pipe := watch(t, path)
 	enough := errors.New("enough")

@@ -17,15 +17,20 @@ type folders struct {
 }
 
 // prefix begins the name of each working folder.
-const prefix = "run-"
+const prefix = "osfoundry-run-"
 
-// openFolders makes the folder if it is not there, for this user only.
+// openFolders makes the folder if it is not there, for this user only; "" is the
+// system's own for temporary files.
 func openFolders(path string) (folders, error) {
-	if !filepath.IsAbs(path) {
+	switch {
+	case path == "":
+		path = os.TempDir()
+	case !filepath.IsAbs(path):
 		return folders{}, errors.New("the folder of commands must be an absolute path")
-	}
-	if err := os.MkdirAll(path, 0o700); err != nil {
-		return folders{}, err
+	default:
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return folders{}, err
+		}
 	}
 	path, err := filepath.EvalSymlinks(path)
 	return folders{path}, err

@@ -25,7 +25,7 @@ func TestProcessesThatLeaveTheGroupAreFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-			r, _ := runner(t, command.Limits{})
+			r, _ := shell(t, command.Limits{})
 			out, in := fifo(t), fifo(t)
 			lines := make(chan string, 1)
 			over := make(chan struct{})
@@ -61,7 +61,7 @@ func TestProcessesThatLeaveTheGroupAreFound(t *testing.T) {
 }
 
 func TestProgramsHaveLimits(t *testing.T) {
-	r, _ := runner(t, command.Limits{File: 1 << 20, Files: 64})
+	r, _ := shell(t, command.Limits{File: 1 << 20, Files: 64})
 	reply, _, err := providertest.Take(t, sh(t, r, `read x; ulimit -c; ulimit -n; ulimit -f; head -c 2000000 /dev/zero >big; stat -c %s big`), turn())
 	if err != nil {
 		t.Fatal(err)
@@ -78,10 +78,7 @@ const asServer = "COMMAND_TEST_SERVER"
 
 func TestMain(m *testing.M) {
 	if folder := os.Getenv(asServer); folder != "" {
-		r, err := command.NewRunner(command.Config{Folder: folder, Allowed: anything("/bin/sh")})
-		if err != nil {
-			panic(err)
-		}
+		r := &command.Programs{Folder: folder, Allowed: []string{"/bin/sh"}}
 		argv := []string{"/bin/sh", "-c", `exec 9>"$1"; echo begun >&9; exec sleep 1000`, "sh", os.Getenv(asServer + "_PIPE")}
 		r.Run(context.Background(), argv, "", func([]byte) error { return nil })
 		return
@@ -90,7 +87,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestAProgramDiesWithTheServer(t *testing.T) {
-	_, folder := runner(t, command.Limits{})
+	_, folder := shell(t, command.Limits{})
 	path := fifo(t)
 	server := exec.Command(os.Args[0])
 	server.Env = append(os.Environ(), asServer+"="+folder, asServer+"_PIPE="+path)

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -41,34 +44,63 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Config is what the operator decides.
-type Config struct {
-	Folder  string    // absolute; working folders are made in it
-	Allowed []Program // none: nothing is run
-	Limits  Limits
+// Limits of an argument vector.
+const (
+	MaxArguments     = 64
+	MaxArgumentBytes = 32 << 10 // of all together
+)
+
+// Programs are those that the operator lets people run on this server. It is safe
+// for parallel use, and must not be copied.
+type Programs struct {
+	// Allowed are their absolute paths, exactly. None: nothing is run.
+	Allowed []string
+	// Folder is where working folders are made: absolute, and of this server alone. It
+	// is made for this user only if it is not there. "" is the system's folder of
+	// temporary files.
+	Folder string
+	Limits Limits
+
+	clear sync.Once
 }
 
-// Runner runs programs. It is safe for parallel use.
-type Runner struct {
-	folders folders
-	allowed []Program
-	limits  Limits
-}
-
-// NewRunner makes a runner, and its folder, and removes what runs of a server that
-// was killed left in it.
-func NewRunner(c Config) (*Runner, error) {
-	for _, p := range c.Allowed {
-		if err := p.check(); err != nil {
-			return nil, err
+// Check says why an argument vector may not be run, nil if it may. The text is for
+// whoever wrote the vector.
+func (p *Programs) Check(argv []string) error {
+	if len(argv) == 0 || argv[0] == "" {
+		return errors.New("a command needs a program")
+	}
+	if len(argv) > MaxArguments {
+		return fmt.Errorf("a command has at most %d words", MaxArguments)
+	}
+	size := 0
+	for _, a := range argv {
+		size += len(a)
+		if strings.Contains(a, "\x00") {
+			return errors.New("a command must not contain U+0000")
 		}
 	}
-	f, err := openFolders(c.Folder)
+	if size > MaxArgumentBytes {
+		return fmt.Errorf("a command has at most %d bytes", MaxArgumentBytes)
+	}
+	if path := argv[0]; !filepath.IsAbs(path) || filepath.Clean(path) != path || !slices.Contains(p.Allowed, path) {
+		return fmt.Errorf("the program %q is not allowed on this server", path)
+	}
+	return nil
+}
+
+// folder makes a working folder. The first time it removes those that a server left
+// which was killed; there is no telling whose they are in the system's folder.
+func (p *Programs) folder(l Limits) (*folder, error) {
+	f, err := openFolders(p.Folder)
 	if err != nil {
 		return nil, err
 	}
-	r := &Runner{folders: f, allowed: c.Allowed, limits: c.Limits.withDefaults()}
-	return r, f.clear(time.Now().Add(-r.limits.Wall - time.Hour))
+	if p.Folder != "" {
+		// What cannot be removed takes room, and does no harm.
+		p.clear.Do(func() { f.clear(time.Now().Add(-l.Wall - time.Hour)) })
+	}
+	return f.make()
 }
 
 // environment is all of it.
@@ -107,33 +139,34 @@ func (e End) reason() string {
 // standard output, from the goroutine of Run; an error of take ends the program, and
 // is what Run returns. Otherwise an error is a fault, or the context's; whichever,
 // no process is left when Run returns.
-func (r *Runner) Run(ctx context.Context, argv []string, input string, take func(piece []byte) error) (End, error) {
+func (p *Programs) Run(ctx context.Context, argv []string, input string, take func(piece []byte) error) (End, error) {
 	if err := ctx.Err(); err != nil {
 		return End{}, err
 	}
-	if err := r.Check(argv); err != nil {
+	if err := p.Check(argv); err != nil {
 		return End{}, &agent.Fault{Kind: agent.FaultRefused, Text: "The command may not be run: " + err.Error() + "."}
 	}
-	folder, err := r.folders.make()
+	l := p.Limits.withDefaults()
+	folder, err := p.folder(l)
 	if err != nil {
 		return End{}, fault(agent.FaultFailed, argv[0], "has no folder to work in.", err)
 	}
-	// What cannot be removed now is removed when a runner is made.
+	// What cannot be removed now is removed by the next server.
 	defer folder.remove()
 
 	// The program dies with the thread that started it (PR_SET_PDEATHSIG), which must
 	// be there as long as it is.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	p, err := start(argv, folder.path, r.limits)
+	running, err := start(argv, folder.path, l)
 	if err != nil {
 		return End{}, unstarted(argv[0], err)
 	}
-	state, err := p.run(ctx, input, take)
+	state, err := running.run(ctx, input, take)
 	if err != nil {
-		return End{}, r.interrupted(ctx, argv[0], err)
+		return End{}, l.interrupted(ctx, argv[0], err)
 	}
-	end := End{Status: state.ExitCode(), Complaints: readable(p.complaints.String())}
+	end := End{Status: state.ExitCode(), Complaints: readable(running.complaints.String())}
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		end.Signal = status.Signal().String()
 	}
@@ -161,14 +194,14 @@ func unstarted(program string, err error) error {
 }
 
 // interrupted says why a program was killed.
-func (r *Runner) interrupted(ctx context.Context, program string, err error) error {
+func (l Limits) interrupted(ctx context.Context, program string, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, errWall):
-		return fault(agent.FaultSlow, program, fmt.Sprintf("did not finish in %v.", r.limits.Wall), nil)
+		return fault(agent.FaultSlow, program, fmt.Sprintf("did not finish in %v.", l.Wall), nil)
 	case errors.Is(err, errOutput):
-		return fault(agent.FaultLarge, program, fmt.Sprintf("wrote more than %d bytes.", r.limits.Output), nil)
+		return fault(agent.FaultLarge, program, fmt.Sprintf("wrote more than %d bytes.", l.Output), nil)
 	}
 	return err
 }
