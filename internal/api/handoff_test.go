@@ -197,11 +197,12 @@ func TestAnApprovalIsOfWhatWasShownOnly(t *testing.T) {
 			"provider's host": func() {
 				mara.wants(200, "PUT", "/workspaces/atlas/providers/house", `{"kind":"openai","base_url":"http://127.0.0.1:1","key":"one"}`)
 			},
-			"proposer's name": exec(`UPDATE connections SET name = 'Other' WHERE id = 'desk'`),
-			"goal":            exec(`UPDATE handoffs SET goal = 'Other' WHERE id = 'h1'`),
-			"context":         exec(`UPDATE handoffs SET context_summary = 'Other' WHERE id = 'h1'`),
-			"output":          exec(`UPDATE handoffs SET requested_output = 'Other' WHERE id = 'h1'`),
-			"asked rounds":    exec(`UPDATE handoffs SET max_rounds = 1 WHERE id = 'h1'`),
+			"proposer's name":                   exec(`UPDATE connections SET name = 'Other' WHERE id = 'desk'`),
+			"goal":                              exec(`UPDATE handoffs SET goal = 'Other' WHERE id = 'h1'`),
+			"context":                           exec(`UPDATE handoffs SET context_summary = 'Other' WHERE id = 'h1'`),
+			"output":                            exec(`UPDATE handoffs SET requested_output = 'Other' WHERE id = 'h1'`),
+			"agents, whatever the version says": exec(`UPDATE sessions SET agents = '[{"slug":"worker","instructions":"Other.","provider":"house"}]' WHERE id = 'crew'`),
+			"asked rounds":                      exec(`UPDATE handoffs SET max_rounds = 1 WHERE id = 'h1'`),
 		} {
 			digest := w.shown("h1")["digest"]
 			if same := w.shown("h1")["digest"]; same != digest {
