@@ -47,6 +47,12 @@ type EventLog interface {
 	EventsSince(ctx context.Context, tx access.Tx, workspaceID, after string, limit int) ([]workspace.Event, error)
 	// EventExists reports whether the workspace still keeps the event.
 	EventExists(ctx context.Context, tx access.Tx, workspaceID, id string) (bool, error)
+	// RunningRounds lists rounds of the workspace that run, on any node, without what
+	// they say.
+	RunningRounds(ctx context.Context, tx access.Tx, workspaceID string, limit int) ([]workspace.Round, error)
+	// RoundText reads what a round says behind so many characters, with its state and
+	// attempt.
+	RoundText(ctx context.Context, tx access.Tx, taskID string, number, after int64) (workspace.Round, error)
 }
 
 type eventCalls struct {
@@ -59,7 +65,7 @@ type eventCalls struct {
 	version  string
 }
 
-// EventRoutes are the stream of what happens.
+// EventRoutes are the stream of what happens, and of what agents say.
 func EventRoutes(log EventLog, events *workspace.Events, members *workspace.Members, c Config) []Route {
 	s := eventCalls{log, events, members, c.Source, c.Work, c.Sessions, c.Version}
 	return []Route{
@@ -77,6 +83,9 @@ type stream struct {
 	teams []string        // that the person was in at the last look
 	after string          // lower bound of the events still to look at
 	done  map[string]bool // IDs above after that were dealt with
+
+	speaking []followed // rounds whose text is passed on
+	spoke    time.Time  // when their text was last looked at
 }
 
 // stream answers with events until the caller goes, loses the session, or the
@@ -128,6 +137,10 @@ func (st *stream) begin(ctx context.Context) (resync bool, err error) {
 			}
 			known = known || found
 		}
+		st.speaking = nil
+		if err := st.followRunning(ctx, tx); err != nil {
+			return err
+		}
 		if known {
 			st.after = idOf(last)
 			return nil
@@ -163,21 +176,33 @@ func (st *stream) run(ctx context.Context, changed <-chan struct{}) {
 	look := time.NewTicker(lookAgain)
 	defer look.Stop()
 	for st.pass(ctx) == nil {
-		select {
-		case <-ctx.Done():
+		if !st.wait(ctx, &changed, look.C, beat.C) {
 			return
-		case <-changed:
-			changed = st.events.Changed()
-		case <-look.C:
-			if !st.sessions.still(st.r, st.who) {
-				return
-			}
-		case <-beat.C:
-			if _, err := fmt.Fprint(st.w, ": still here\n\n"); err != nil {
-				return
-			}
 		}
 	}
+}
+
+// wait passes on what agents say until there may be new events. False says that
+// there is nobody to pass them to.
+func (st *stream) wait(ctx context.Context, changed *<-chan struct{}, look, beat <-chan time.Time) bool {
+	for st.speak(ctx) == nil {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-*changed:
+			*changed = st.events.Changed()
+			return true
+		case <-st.talk():
+		case <-look:
+			return st.sessions.still(st.r, st.who)
+		case <-beat:
+			if _, err := fmt.Fprint(st.w, ": still here\n\n"); err != nil {
+				return false
+			}
+			return true // and flushed
+		}
+	}
+	return false
 }
 
 // errLeft ends the stream of a person who signed out or lost a workspace. Who comes
@@ -227,6 +252,7 @@ func (st *stream) pass(ctx context.Context) error {
 		if err := st.send(e); err != nil {
 			return err
 		}
+		st.followStarted(e)
 	}
 	for _, e := range judged {
 		st.done[e.ID] = true
@@ -288,14 +314,17 @@ func (st *stream) moveOn() {
 // sees judges an event by what the person may see at this moment: the thing it is
 // about, where it lies now, and the project that the event happened in. What left a
 // project, or is gone, is judged by that project; one that is for listed people
-// stays so.
+// stays so. One that is for a single person stays theirs.
 func (st *stream) sees(ctx context.Context, tx access.Tx, e workspace.Event) (bool, error) {
+	if to, addressed := e.Data[workspace.EventFor]; addressed && to != st.who.UserID {
+		return false, nil
+	}
 	thing := access.Ref{Kind: e.Kind, ID: e.ResourceID}
 	facts, err := st.source.PersonFacts(ctx, tx, st.who.UserID, thing)
 	if err != nil {
 		return false, err
 	}
-	left := !facts.Found || e.Type == "note.left"
+	left := !facts.Found || e.Type == "note.left" || e.Type == "session.left"
 	if !left && !st.may(facts, access.RightView, thing) {
 		return false, nil
 	}

@@ -137,6 +137,8 @@ var (
 		reflect.TypeFor[workspace.SessionType]():  {string(workspace.SessionAgent), string(workspace.SessionTeam), string(workspace.SessionLoop)},
 		reflect.TypeFor[workspace.SessionState](): {string(workspace.SessionIdle), string(workspace.SessionQueued), string(workspace.SessionRunning), string(workspace.SessionWaiting), string(workspace.SessionArchived)},
 		reflect.TypeFor[workspace.HandoffState](): {string(workspace.HandoffPending), string(workspace.HandoffAccepted), string(workspace.HandoffDeclined), string(workspace.HandoffCancelled)},
+		reflect.TypeFor[workspace.TaskState]():    {string(workspace.TaskQueued), string(workspace.TaskRunning), string(workspace.TaskWaiting), string(workspace.TaskSucceeded), string(workspace.TaskFailed), string(workspace.TaskStopped)},
+		reflect.TypeFor[workspace.RoundState]():   {string(workspace.RoundQueued), string(workspace.RoundRunning), string(workspace.RoundDone), string(workspace.RoundFailed), string(workspace.RoundStopped)},
 		reflect.TypeFor[workspace.ProviderKind](): {string(workspace.ProviderOpenAI), string(workspace.ProviderAnthropic), string(workspace.ProviderCommand)},
 	}
 )

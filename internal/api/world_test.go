@@ -162,6 +162,7 @@ func (w *world) wire() *api.API {
 		api.ConnectionRoutes(workspace.NewConnections(storage.Connections{}, events, w.clock)),
 		api.AgentSessionRoutes(agents, acls), api.SeatRoutes(workspace.NewSeats(storage.Seats{}, events, w.clock)), api.HandoffRoutes(w.handoffs),
 		api.ProviderRoutes(w.providers, workspace.NewWorkspaceFigures(storage.Figures{}, events)), api.NoticeRoutes(notices),
+		api.TaskRoutes(w.tasks), api.MailRoutes(workspace.NewMails(storage.Mails{}, events, w.clock, w.base)),
 		api.AuditRoutes(storage.Audit{}, w.log), api.EventRoutes(storage.Events{}, events, members, c))
 	w.must(err)
 	return a
