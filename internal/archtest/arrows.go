@@ -29,6 +29,7 @@ var rooms = map[string][]string{
 	"internal/agent/provider/openai":    {"internal/agent", "internal/agent/provider/answer", "internal/agent/provider/exchange"},
 	"internal/agent/provider/anthropic": {"internal/agent", "internal/agent/provider/answer", "internal/agent/provider/exchange"},
 	"internal/agent/provider/command":   {"internal/agent", "internal/agent/provider/answer"},
+	"internal/agent/provider/rehearsal": {"internal/agent"},
 	"internal/agent/provider/providertest": {"internal/agent", "internal/agent/provider/answer", "internal/agent/provider/exchange",
 		"internal/guard"},
 
@@ -43,7 +44,7 @@ var rooms = map[string][]string{
 	"internal/demo":     {"internal/probe"},
 	"internal/app": {"internal/config", "internal/web", "internal/api", "internal/mcp", "internal/tool", "internal/oauth",
 		"internal/agent", "internal/agent/provider/exchange", "internal/agent/provider/openai", "internal/agent/provider/anthropic",
-		"internal/agent/provider/command",
+		"internal/agent/provider/command", "internal/agent/provider/rehearsal",
 		"internal/queue", "internal/storage", "internal/workspace", "internal/access", "internal/guard"},
 	"internal/testkit": {"internal/app", "internal/config", "internal/probe", "internal/storage", "internal/storage/storagetest",
 		"internal/workspace", "internal/access", "internal/guard"},
