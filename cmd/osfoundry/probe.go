@@ -24,6 +24,8 @@ import (
 // probeCommand is probe URL, and its subcommands, a file each.
 type probeCommand struct {
 	Survey surveyCommand `cmd:"" default:"withargs" help:"See what a host sees of a server before sign-in (the default)."`
+	SignIn signInCommand `cmd:"" help:"Sign in as a host does, list the tools with the token, and perhaps call one."`
+	Limits limitsCommand `cmd:"" help:"Judge arguments by the live schemas of the tools."`
 }
 
 // Help says what the command is without a subcommand.

@@ -17,6 +17,7 @@ type rehearseCommand struct {
 	Access      rehearseAccessCommand      `cmd:"" help:"Play the nine steps under two kinds of check, side by side, and time the check."`
 	Handoff     rehearseHandoffCommand     `cmd:"" help:"Try every seat, tool and scope, and let cancel and accept race."`
 	LostReplies rehearseLostRepliesCommand `cmd:"" help:"Lose answers of run requests and count the tasks, with the idempotency key and without."`
+	Limits      limitsCommand              `cmd:"" help:"Judge arguments by the live schemas of a server: the same as probe limits."`
 }
 
 // rehearsalStatus is how a rehearsal ends.
