@@ -65,6 +65,16 @@ var races = map[string]race{
 		_, err := storage.ACLs{}.SetACL(ctx, tx, key, []workspace.Listed{{User: workspace.Named{ID: "vic"}, Right: access.RightView}})
 		return err
 	}, "PATCH", "/notes/listed", `{"title":"New","expected_version":1}`, 403, access.ACLDenied, access.Ref{Kind: access.KindNote, ID: "listed"}, access.RightEdit},
+	"ACL of a session": {"", func(ctx context.Context, tx access.Tx) error {
+		key := workspace.ResourceKey{Kind: access.KindSession, WorkspaceID: "atlas", ProjectID: "alpha", ID: "crew"}
+		_, err := storage.ACLs{}.SetACL(ctx, tx, key, []workspace.Listed{{User: workspace.Named{ID: "vic"}, Right: access.RightView}})
+		return err
+	}, "PATCH", "/agent-sessions/crew", `{"title":"New","expected_version":1}`, 403, access.ACLDenied, access.Ref{Kind: access.KindSession, ID: "crew"}, access.RightEdit},
+	"session in a project closed": {"", closeAlpha, "PATCH", "/agent-sessions/crew", `{"title":"New","expected_version":1}`, 403, access.NotInProject,
+		access.Ref{Kind: access.KindSession, ID: "crew"}, access.RightEdit},
+	"role, and a session": {"", func(ctx context.Context, tx access.Tx) error {
+		return storage.Members{}.ChangeRole(ctx, tx, "atlas", "ben", access.RoleViewer)
+	}, "PUT", "/agent-sessions/crew/connections/desk", `{"seat":"runner"}`, 403, access.Forbidden, access.Ref{Kind: access.KindSession, ID: "crew"}, access.RightManage},
 	"project closed": {"", closeAlpha, "POST", "/projects/alpha/notes", newNote, 403, access.NotInProject, access.Ref{Kind: access.KindProject, ID: "alpha"}, access.RightEdit},
 	"note in a project closed": {"", closeAlpha, "PATCH", "/notes/plan/tabs/tab-plan", `{"markdown":"New","expected_version":1}`, 403, access.NotInProject,
 		access.Ref{Kind: access.KindNote, ID: "plan"}, access.RightEdit},
@@ -248,4 +258,65 @@ func TestManyWritesAndChangesOfRightsGetAlong(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A seat, and a call that needs it, meet on the row of the session.
+func TestTakingASeatWaitsForWritesInTheSessionAndTheyForIt(t *testing.T) {
+	w := newWorld(t, storage.Options{DatabaseURL: storagetest.PostgresURL(t)})
+	w.people()
+	w.seated("contributor")
+	w.exec(`INSERT INTO access_tokens (token_hash, connection_id, scopes, resource, created_at, expires_at, revoked_at)
+		VALUES ('token', 'desk', 'osfoundry:read osfoundry:write', '', 1, $1, 0)`, w.clock().Add(time.Hour).UnixMilli())
+	ref := access.Ref{Kind: access.KindSession, ID: "crew"}
+	look := func(ctx context.Context, tx access.Tx) (access.Seat, error) {
+		if err := w.db.Touch(ctx, tx, "token", ref, w.clock()); err != nil {
+			return access.SeatNone, err
+		}
+		f, err := w.db.ConnectionFacts(ctx, tx, "token", ref)
+		return f.Seat, err
+	}
+	commit := w.beside(func(ctx context.Context, tx access.Tx) error {
+		seat, err := look(ctx, tx)
+		if seat != access.SeatContributor {
+			t.Errorf("got the seat %s, want contributor", seat)
+		}
+		return err
+	})
+	done := make(chan struct{})
+	var a answer
+	ben := w.script("ben")
+	go func() {
+		defer close(done)
+		a = ben.call("PUT", "/agent-sessions/crew/connections/desk", `{"seat":"observer"}`)
+	}()
+	if !w.waits(done) {
+		t.Errorf("the seat was changed under a write: got %s", a)
+	}
+	commit()
+	<-done
+
+	commit = w.beside(func(ctx context.Context, tx access.Tx) error {
+		if err := w.db.HoldPerson(ctx, tx, "ben", ref, access.RightManage); err != nil {
+			return err
+		}
+		_, err := storage.Seats{}.DeleteSeat(ctx, tx, "atlas", "crew", "desk")
+		return err
+	})
+	done = make(chan struct{})
+	seat, err := access.SeatRunner, error(nil)
+	go func() {
+		defer close(done)
+		err = w.db.Write(context.Background(), func(tx access.Tx) (err error) {
+			seat, err = look(context.Background(), tx)
+			return err
+		})
+	}()
+	if !w.waits(done) {
+		t.Error("a write did not wait for the seat that is being taken")
+	}
+	commit()
+	<-done
+	if err != nil || seat != access.SeatNone {
+		t.Errorf("after the seat was taken: got %s, %v; want none", seat, err)
+	}
 }
