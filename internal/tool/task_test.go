@@ -4,8 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/osfoundry/osfoundry/internal/access"
 	"github.com/osfoundry/osfoundry/internal/storage"
@@ -215,6 +219,43 @@ func TestListsOfTasksHoldTheConnectionsOwn(t *testing.T) {
 		w.refused(access.InvalidArguments, "claude-read", "list_session_tasks", `{"session_type":"team","session_id":"room","cursor":"`+open.NextCursor+`"}`)
 		if got := ask[ownTaskList](w, "codex-read", "list_session_tasks", `{"session_type":"team","session_id":"room"}`); len(got.Items) != 1 || got.Items[0].TaskID != "t2" {
 			w.Errorf("codex: got %+v, want t2", got)
+		}
+	})
+}
+
+// Requests side by side see each other, so that none is one too many.
+func TestRequestsSideBySideStayWithinTheLimit(t *testing.T) {
+	storagetest.EachOptions(t, func(t *testing.T, o storage.Options) {
+		limits := noRates
+		limits.QueuedTasks = 3
+		w := newWorld(t, o, limits)
+		w.crew()
+		var wait sync.WaitGroup
+		var queued, refused atomic.Int64
+		positions := make([]atomic.Int64, 4)
+		for i := range 16 {
+			wait.Go(func() {
+				answer, err := w.call("claude-run", "request_session_run", runIn("room", "team", "x", i))
+				var r requested
+				switch {
+				case access.CodeOf(err) == access.RateLimited:
+					refused.Add(1)
+				case err != nil || json.Unmarshal(answer, &r) != nil || r.QueuePosition < 1 || r.QueuePosition > 3:
+					t.Errorf("got %s, %v", answer, err)
+				default:
+					queued.Add(1)
+					positions[r.QueuePosition].Add(1)
+				}
+			})
+		}
+		wait.Wait()
+		if n := w.count(`SELECT COUNT(*) FROM tasks`); queued.Load() != 3 || refused.Load() != 13 || n != 3 {
+			t.Errorf("%d were queued and %d refused, and there are %d tasks; want 3, 13 and 3", queued.Load(), refused.Load(), n)
+		}
+		for p := 1; p <= 3; p++ {
+			if n := positions[p].Load(); n != 1 {
+				t.Errorf("%d are told that they are number %d in the queue", n, p)
+			}
 		}
 	})
 }

@@ -32,6 +32,10 @@ func (l *ledger) Read(context.Context, func(access.Tx) error) error {
 	panic("an audit log only writes")
 }
 
+func (l *ledger) ReadOne(context.Context, func(access.Tx) error) error {
+	panic("an audit log only writes")
+}
+
 func (l *ledger) Write(ctx context.Context, f func(access.Tx) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
