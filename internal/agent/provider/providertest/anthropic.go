@@ -2,6 +2,8 @@ package providertest
 
 import (
 	"encoding/json"
+	"errors"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -46,6 +48,9 @@ func readAnthropic(text []byte) (Request, error) {
 	r := Request{Model: body.Model, Stream: body.Stream, MaxTokens: body.MaxTokens, System: textOf(body.System)}
 	for _, m := range body.Messages {
 		r.Messages = append(r.Messages, anthropicMessages(m.Role, m.Content)...)
+	}
+	if len(body.Tools) == 0 && slices.ContainsFunc(r.Messages, func(m agent.Message) bool { return len(m.Calls) > 0 || m.Role == agent.RoleTool }) {
+		return Request{}, errors.New("tools that were used must be declared") // as the real one refuses it
 	}
 	for _, tool := range body.Tools {
 		if body.ToolChoice.Type != "none" {

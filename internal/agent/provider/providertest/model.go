@@ -182,8 +182,8 @@ func (m Model) cancel(t *testing.T) {
 				return move
 			})
 			_, err := m.on(t, server, exchange.Limits{}).Take(ctx, turn(), stop)
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("got %v, want context.Canceled", err)
+			if fault, ok := errors.AsType[*agent.Fault](err); ok || !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v, fault %v, want context.Canceled and no fault", err, fault)
 			}
 			server.http.Close()
 		})
