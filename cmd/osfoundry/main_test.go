@@ -20,6 +20,8 @@ func TestMain(m *testing.M) {
 			defer stop()
 			os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 		},
+		"approve": func() { os.Exit(browse(os.Args[1], false)) },
+		"refuse":  func() { os.Exit(browse(os.Args[1], true)) },
 	})
 }
 
@@ -39,6 +41,7 @@ func TestCommandsReadAsAManual(t *testing.T) {
 			},
 			"house":  house(t),
 			"faulty": faulty(t),
+			"tools":  toolServer(t),
 		},
 	})
 }

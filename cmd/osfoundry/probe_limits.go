@@ -54,7 +54,7 @@ func (*limitsCommand) Help() string {
 	return "Reads the live schemas by tools/list and judges the arguments of each case by them. No tool is called. " +
 		`A file of cases is a JSON array of objects such as {"case": "a goal that is too long", "tool": "request_session_run", "arguments": {"session_id": "s"}, ` +
 		`"lengths": {"goal": 10001}, "expected": "refused", "keyword": "maxLength"}. lengths, which fills arguments with texts of so many characters, and keyword are optional; ` +
-		"expected is accepted or refused. The formats of texts, such as date-time, are not judged. " +
+		"expected is accepted or refused. The formats of texts, such as date-time, are not judged.\n\n" +
 		"Exit status: 0 if every case is as expected, 1 if not or if the schemas could not be read, 2 for a command line that was not understood."
 }
 
@@ -79,6 +79,9 @@ func (c *limitsCommand) Run(ctx context.Context, s *streams) error {
 	o.Progress = progress.Show
 	report, err := probe.Limits(ctx, c.URL, o, cases)
 	progress.Clear()
+	if errors.Is(err, probe.ErrSignIn) {
+		return fmt.Errorf("%w: give a token with --token or --header, or an address whose list is public", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -151,10 +154,10 @@ func limitText(b *strings.Builder, c probe.LimitResult, style terminal.Style) {
 		return
 	}
 	for _, r := range c.Reasons {
-		paragraph(b, "%s", terminal.Plain(fmt.Sprintf("  %s refuses %s", r.Keyword, argumentName(r.Argument))))
+		paragraph(b, "%s", terminal.Plain("Found: "+r.Keyword+" refuses "+argumentName(r.Argument)+"."))
 	}
-	if c.Keyword != "" {
-		paragraph(b, "Expected of %s: refused by %s.", terminal.Plain(c.Tool), c.Keyword)
+	if c.Keyword != "" && c.Found != probe.NoTool {
+		paragraph(b, "%s", terminal.Plain("Expected: "+c.Keyword+" refuses."))
 	}
 	if c.Detail != "" {
 		paragraph(b, "%s", terminal.Plain(c.Detail))

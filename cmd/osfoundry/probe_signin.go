@@ -37,7 +37,7 @@ type signInCommand struct {
 // Help says what happens and how it ends.
 func (*signInCommand) Help() string {
 	return "Registers a client, opens the browser where a person signs in and approves, takes the answer at a callback on this computer " +
-		"(PKCE with S256; state and iss are checked), and lists the tools with the token. $BROWSER names another browser. " +
+		"(PKCE with S256; state and iss are checked), and lists the tools with the token. $BROWSER names another browser.\n\n" +
 		"Exit status: 0 if all of it worked; 1 if not, with a warning about the answers, or if the call was refused; 2 with an error in the answers, or for a command line that was not understood."
 }
 
@@ -82,7 +82,7 @@ func (c *signInCommand) Run(ctx context.Context, s *streams) error {
 	report, err := probe.SignIn(ctx, c.URL, o)
 	progress.Clear()
 	if err != nil {
-		return fmt.Errorf("sign-in: %w", err)
+		return fmt.Errorf("probe sign-in: %w", err)
 	}
 	if c.Save != "" {
 		if err := save(c.Save, report.Saved(time.Now())); err != nil {

@@ -60,7 +60,7 @@ type rehearseAccessCommand struct {
 // Help says what is played and how it ends.
 func (*rehearseAccessCommand) Help() string {
 	return "The same host plays the nine steps against a model server on a free loopback port, once for each check. " +
-		"Published are: all nine as the rules say per call; steps 8 and 9 allowed, which the rules deny, by the token alone. " + rehearsalStatus
+		"Published are: all nine as the rules say per call; steps 8 and 9 allowed, which the rules deny, by the token alone.\n\n" + rehearsalStatus
 }
 
 // Validate refuses numbers out of range.
@@ -150,7 +150,7 @@ type rehearseHandoffCommand struct {
 // Help says what is tried and how it ends.
 func (*rehearseHandoffCommand) Help() string {
 	return "Every tool of a session is called with every seat and with every set of scopes; then handoffs are cancelled and decided " +
-		"in every order, and at once. It all happens on a model server on a free loopback port. " + rehearsalStatus
+		"in every order, and at once. It all happens on a model server on a free loopback port.\n\n" + rehearsalStatus
 }
 
 // Validate refuses numbers out of range.
@@ -191,7 +191,7 @@ type rehearseLostRepliesCommand struct {
 func (*rehearseLostRepliesCommand) Help() string {
 	return "A host makes run requests of a model server, eight at once, and retries those without an answer with the same key. " +
 		"A lost answer is a closed connection: in one half of the cases before the request took effect, in the other after; the last try of a request always takes effect. " +
-		"Published are: one task for each request with the key; with the key ignored, one more for each retry that came after the request had queued. " + rehearsalStatus
+		"Published are: one task for each request with the key; with the key ignored, one more for each retry that came after the request had queued.\n\n" + rehearsalStatus
 }
 
 // Validate refuses numbers out of range.

@@ -129,18 +129,15 @@ type LimitsReport struct {
 
 // Limits reads the schemas of a server's tools and judges the arguments of each
 // case by them, here: no tool is called. A server that cannot be spoken to is an
-// error; whatever its schemas are is a result.
+// error, ErrSignIn where its list needs a token; whatever its schemas are is a
+// result.
 func Limits(ctx context.Context, endpoint string, o VisitOptions, cases []LimitCase) (*LimitsReport, error) {
 	v, err := newVisit(endpoint, o, 4)
 	if err != nil {
 		return nil, err
 	}
 	defer v.close(context.WithoutCancel(ctx))
-	err = v.tools(ctx)
-	if errors.Is(err, errSignIn) {
-		return nil, fmt.Errorf("%w: give a token with --header, or an address with a public list", err)
-	}
-	if err != nil {
+	if err := v.tools(ctx); err != nil {
 		return nil, err
 	}
 	report := &LimitsReport{Endpoint: endpoint, Server: v.report.Server, Tools: len(v.definitions)}

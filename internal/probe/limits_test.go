@@ -208,8 +208,8 @@ func TestFilesOfCasesAreReadStrictly(t *testing.T) {
 func TestLimitsNeedAListThatCanBeRead(t *testing.T) {
 	s := sessionStand(t)
 	s.public = false
-	if _, err := Limits(t.Context(), s.base+"/mcp", VisitOptions{}, PublishedCases()); !errors.Is(err, errSignIn) {
-		t.Errorf("a closed list: got error %v, want %v", err, errSignIn)
+	if _, err := Limits(t.Context(), s.base+"/mcp", VisitOptions{}, PublishedCases()); !errors.Is(err, ErrSignIn) {
+		t.Errorf("a closed list: got error %v, want %v", err, ErrSignIn)
 	}
 	for name, c := range map[string]struct {
 		rpc  func(w http.ResponseWriter, method string, in object) bool

@@ -120,7 +120,7 @@ var stops = []string{"resource-mismatch", "issuer-mismatch", "issuer-address", "
 // discover finds the authorization server, as a host does.
 func (s *signIn) discover(ctx context.Context) error {
 	err := s.tools(ctx)
-	if err != nil && !errors.Is(err, errSignIn) {
+	if err != nil && !errors.Is(err, ErrSignIn) {
 		return err
 	}
 	if err == nil { // the list is public; a call is not
@@ -150,7 +150,7 @@ func (s *signIn) identify(ctx context.Context, redirectURI string) error {
 		return nil
 	}
 	if s.server.RegistrationEndpoint == "" {
-		return errors.New("the server offers no registration: give a client with --client-id")
+		return errors.New("the server offers no registration, and no client was given")
 	}
 	q := s.registration("register", strings.Join(s.seen.Asked, " "))
 	var in registration
@@ -227,7 +227,8 @@ func (s *signIn) redeem(ctx context.Context, c Code) error {
 	case got.Status != http.StatusOK:
 		return fmt.Errorf("token: HTTP %d: %w", got.Status, got.refusal())
 	}
-	s.seen.Findings = append(s.seen.Findings, JudgeToken(got.Body, s.seen.Asked)...)
+	// Less than was asked for is no fault here: the person may have chosen so.
+	s.seen.Findings = append(s.seen.Findings, JudgeToken(got.Body, nil)...)
 	g := &s.seen.Grant
 	if err := json.Unmarshal(got.Body, g, lenient); err != nil {
 		return fmt.Errorf("token: the answer is not that of OAuth: %w", err)
@@ -247,7 +248,7 @@ func (s *signIn) redeem(ctx context.Context, c Code) error {
 func (s *signIn) use(ctx context.Context) error {
 	s.with(s.seen.Grant.AccessToken)
 	err := s.tools(ctx)
-	if errors.Is(err, errSignIn) {
+	if errors.Is(err, ErrSignIn) {
 		return fmt.Errorf("tools/list with the token: HTTP %d: the server does not take its own token", s.listed.Status)
 	}
 	if err != nil {

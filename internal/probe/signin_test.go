@@ -196,7 +196,7 @@ func TestAServerThatAHostMustNotUseIsRefusedBeforeAnybodySignsIn(t *testing.T) {
 		"another issuer":   {func(d *desk) { d.server["issuer"] = "https://other.example" }, "issuer"},
 		"another resource": {func(d *desk) { d.resource["resource"] = "https://other.example/mcp" }, "address"},
 		"no metadata":      {func(d *desk) { d.serverAt = nil }, "metadata"},
-		"no registration":  {func(d *desk) { delete(d.server, "registration_endpoint") }, "--client-id"},
+		"no registration":  {func(d *desk) { delete(d.server, "registration_endpoint") }, "no client was given"},
 		"registration refused": {func(d *desk) {
 			d.register = func(object) (int, object) { return 400, object{"error": "invalid_client_metadata"} }
 		}, "invalid_client_metadata"},
@@ -240,7 +240,7 @@ func TestBadTokensAreFoundOrRefused(t *testing.T) {
 	}{
 		"no token":         {func(d *desk) { delete(d.token, "access_token") }, "", "bearer token"},
 		"another type":     {func(d *desk) { d.token["token_type"] = "mac" }, "", "bearer token"},
-		"a narrower scope": {func(d *desk) { d.token["scope"] = "read" }, "scope-narrow", ""},
+		"a list of scopes": {func(d *desk) { d.token["scope"] = []string{"read"} }, "", "not that of OAuth"},
 		"no refresh token": {func(d *desk) { delete(d.token, "refresh_token") }, "no-refresh", ""},
 		"a null":           {func(d *desk) { d.token["id_token"] = nil }, "token-null", ""},
 		"it is not taken":  {func(d *desk) { d.token["access_token"] = "at-2" }, "", "does not take its own token"},
@@ -258,6 +258,15 @@ func TestBadTokensAreFoundOrRefused(t *testing.T) {
 		case c.want == "" && (err != nil || !found):
 			t.Errorf("%s: got error %v and findings %+v, want %s", name, err, report.Findings, c.finding)
 		}
+	}
+}
+
+func TestFewerScopesAreThePersonsChoice(t *testing.T) {
+	d := newDesk(t)
+	d.token["scope"] = "read"
+	report, err := d.signIn(t, nil)
+	if err != nil || len(report.Findings) != 0 || !slices.Equal(report.Granted, []string{"read"}) {
+		t.Errorf("got %+v and error %v, want read granted and no finding", report, err)
 	}
 }
 

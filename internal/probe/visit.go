@@ -63,8 +63,8 @@ func (v *visit) with(token string) {
 	v.report.Findings = nil
 }
 
-// errSignIn says that the server shows nothing before a sign-in.
-var errSignIn = errors.New("the server lists its tools only after a sign-in")
+// ErrSignIn says that the server shows nothing before a sign-in.
+var ErrSignIn = errors.New("the server lists its tools only after a sign-in")
 
 // tools meets the server and reads the definitions of its tools.
 func (v *visit) tools(ctx context.Context) error {
@@ -79,7 +79,7 @@ func (v *visit) tools(ctx context.Context) error {
 	}
 	v.listed = v.ask(ctx, v.survey.list(""))
 	if v.listed.failure == "" && (v.listed.Status == http.StatusUnauthorized || v.listed.Status == http.StatusForbidden) {
-		return errSignIn
+		return ErrSignIn
 	}
 	raw, ok := v.pages(ctx)
 	if !ok {
