@@ -22,13 +22,18 @@ const (
 
 // Limits of handoffs (product.md §4). Texts are counted in Unicode code points.
 const (
-	MaxGoal             = 5000
-	MaxContextSummary   = 5000
-	MaxRequestedOutput  = 1000
-	MaxReason           = 1000
-	MaxPendingHandoffs  = 50 // of one connection
-	reasonExpired       = "expired"
-	retryPendingHandoff = time.Minute // after which asking again is no bother; a person decides when there is room
+	MaxGoal            = 5000
+	MaxContextSummary  = 5000
+	MaxRequestedOutput = 1000
+	MaxReason          = 1000
+)
+
+const (
+	reasonExpired = "expired"
+
+	// retryPendingHandoff is after how long asking again is no bother, where nothing
+	// says when a person will have decided.
+	retryPendingHandoff = time.Minute
 )
 
 // Handoff is an outside assistant's proposal, which a person decides.
