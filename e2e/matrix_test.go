@@ -5,13 +5,13 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/osfoundry/osfoundry/internal/probe"
-	"github.com/osfoundry/osfoundry/internal/storage/storagetest"
 	"github.com/osfoundry/osfoundry/internal/testkit"
 )
 
@@ -84,7 +84,14 @@ const (
 	aboutConnection about = iota
 	aboutProject
 	aboutNote
+	aboutSession // whose runner the connection is; see seat_test.go for the other seats
+	aboutRun     // a session, with the scope to run instead of the one to write
+	aboutHandoff // that the connection proposed
+	aboutTask    // that the connection requested
 )
+
+// inSession reports whether it lies in a session, where seats count.
+func (a about) inSession() bool { return a >= aboutSession }
 
 // row says how a tool is called and what it needs.
 type row struct {
@@ -97,6 +104,8 @@ type row struct {
 type world struct {
 	project, other string
 	note           testkit.Made
+	session        string
+	handoff, task  string
 	keys           int
 }
 
@@ -138,6 +147,23 @@ var rows = map[string]row{
 		o["project_id"] = w.other
 		return o
 	}},
+	"list_sessions":            {aboutProject, false, func(w *world) testkit.Object { return testkit.Object{"project_id": w.project} }},
+	"list_pending_requests":    {aboutConnection, false, func(w *world) testkit.Object { return testkit.Object{} }},
+	"read_session_state":       {aboutSession, false, inSession(nil)},
+	"list_session_tasks":       {aboutSession, false, inSession(nil)},
+	"read_session_mail":        {aboutSession, false, inSession(nil)},
+	"list_session_handoffs":    {aboutSession, false, inSession(nil)},
+	"read_session_task_result": {aboutTask, false, inSession(func(w *world) testkit.Object { return testkit.Object{"task_id": w.task} })},
+	"post_session_note": {aboutSession, true, inSession(func(w *world) testkit.Object {
+		return testkit.Object{"subject": "Question", "body": "Which of the two?", "idempotency_key": w.key()}
+	})},
+	"propose_session_handoff": {aboutSession, true, inSession(func(w *world) testkit.Object {
+		return testkit.Object{"goal": "Sum up", "context_summary": "Two notes.", "requested_output": "One page.", "idempotency_key": w.key()}
+	})},
+	"cancel_session_handoff": {aboutHandoff, true, func(w *world) testkit.Object { return testkit.Object{"handoff_id": w.handoff} }},
+	"request_session_run": {aboutRun, true, inSession(func(w *world) testkit.Object {
+		return testkit.Object{"goal": "Sum up", "idempotency_key": w.key()}
+	})},
 }
 
 // onVersion and onTab make arguments for a call on version 1.
@@ -151,6 +177,17 @@ func onVersion(more testkit.Object) func(*world) testkit.Object {
 	}
 }
 
+// inSession makes arguments for a call in the world's session.
+func inSession(more func(w *world) testkit.Object) func(*world) testkit.Object {
+	return func(w *world) testkit.Object {
+		o := testkit.Object{"session_type": "agent", "session_id": w.session}
+		if more != nil {
+			maps.Copy(o, more(w))
+		}
+		return o
+	}
+}
+
 func onTab(more testkit.Object) func(*world) testkit.Object {
 	return func(w *world) testkit.Object {
 		o := onVersion(more)(w)
@@ -159,14 +196,25 @@ func onTab(more testkit.Object) func(*world) testkit.Object {
 	}
 }
 
+// scope is what the token of a call needs.
+func (r row) scope() string {
+	switch {
+	case r.about == aboutRun:
+		return "osfoundry:run"
+	case r.write:
+		return "osfoundry:write"
+	}
+	return "osfoundry:read"
+}
+
 // expect is the one answer, as "status code": product.md §3, told again.
 func expect(s state, r row) string {
 	on := r.about != aboutConnection
-	note := r.about == aboutNote
+	resource := r.about == aboutNote || r.about.inSession()
 	switch {
 	case s.token != "", s.expired:
 		return "401 invalid_token"
-	case r.write && !slices.Contains(s.scopes, "osfoundry:write"):
+	case !slices.Contains(s.scopes, r.scope()):
 		return "403 insufficient_scope"
 	case s.status != "":
 		return "200 connection_" + s.status
@@ -174,11 +222,11 @@ func expect(s state, r row) string {
 		return "200 not_found"
 	case s.role != "", on && s.offPrives:
 		return "200 approver_lost_access"
-	case on && s.notGranted, note && s.moved:
+	case on && s.notGranted, resource && s.moved:
 		return "200 not_in_project"
-	case note && s.localOnly:
+	case resource && s.localOnly:
 		return "200 local_only"
-	case note && (s.acl == "none" || s.acl == "view"):
+	case resource && (s.acl == "none" || s.acl == "view"):
 		return "200 acl_denied"
 	}
 	return "200"
@@ -187,13 +235,13 @@ func expect(s state, r row) string {
 func TestEveryToolInEveryStateHasOneAnswer(t *testing.T) {
 	testkit.Each(t, func(t *testing.T, h *testkit.House) {
 		approver := h.Invite("ben@example.com", "editor")
-		outsider := foreignNote(h)
 		full, _ := approver.Connect(probe.Version20251125)
+		outsider := foreignNote(h)
 		names, err := full.Tools(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		raw := storagetest.Raw(t, h.Options)
+		raw := h.Raw()
 		checked := 0
 		for _, s := range states {
 			for _, version := range probe.Versions {
@@ -217,7 +265,27 @@ func foreignNote(h *testkit.House) world {
 	h.Owner.Must("POST", "/workspaces/"+team.ID+"/projects", testkit.Object{"name": "Gamma"}, &project)
 	h.Owner.Must("POST", "/projects/"+project.ID+"/notes",
 		testkit.Object{"title": "Theirs", "tabs": []testkit.Object{{"title": "Text", "markdown": "First thought."}}}, &note)
-	return world{project: project.ID, note: note}
+	w := world{project: project.ID, note: note}
+	makeSession(h, &w, "")
+	return w
+}
+
+// makeSession makes a session in the world's project and, for a connection, gives
+// it the seat of a runner, a pending handoff and a finished task there.
+func makeSession(h *testkit.House, w *world, connection string) {
+	h.Helper()
+	w.session = h.Owner.Session(w.project, "agent", "Research", "rehearsal").ID
+	w.handoff, w.task = workspaceID(), workspaceID()
+	team, maker := h.Workspace, connection
+	if connection == "" {
+		if err := h.Raw().QueryRow(`SELECT workspace_id FROM sessions WHERE id = $1`, w.session).Scan(&team); err != nil {
+			h.Fatal(err)
+		}
+		maker = anyConnection(h)
+	} else {
+		h.Owner.Must("PUT", "/agent-sessions/"+w.session+"/connections/"+connection, testkit.Object{"seat": "runner"}, nil)
+	}
+	plant(h, *w, team, maker)
 }
 
 // meet builds the state around a new connection and makes one call of each tool.
@@ -228,13 +296,17 @@ func meet(t *testing.T, raw queryer, h *testkit.House, approver *testkit.Person,
 	h.Owner.Must("PUT", "/projects/"+project+"/members/"+approver.ID, testkit.Object{}, nil)
 	session, connection := approver.Connect(version, s.scopes...)
 	h.Owner.AddConnection(other, connection)
-	if !s.notGranted {
-		h.Owner.AddConnection(project, connection)
-	}
+	h.Owner.AddConnection(project, connection)
 	worlds := map[string]*world{}
 	for name, r := range rows {
 		worlds[name] = &world{project: project, other: other, note: h.Owner.Note(project, "Plan", "First thought.\n")}
+		if r.about.inSession() {
+			makeSession(h, worlds[name], connection)
+		}
 		prepare(h, s, r, worlds[name], elsewhere, approver, outsider)
+	}
+	if s.notGranted {
+		h.Owner.Must("DELETE", "/projects/"+project+"/connections/"+connection, nil, nil)
 	}
 	if s.offPrives {
 		h.Owner.Must("DELETE", "/projects/"+project+"/members/"+approver.ID, nil, nil)
@@ -287,26 +359,31 @@ func spoil(t *testing.T, session *probe.Session, token string) {
 
 // prepare puts the thing that the tool will name into the state.
 func prepare(h *testkit.House, s state, r row, w *world, elsewhere string, approver *testkit.Person, outsider world) {
-	note := "/notes/" + w.note.ID
-	if r.about == aboutNote {
+	thing := "/notes/" + w.note.ID
+	if r.about.inSession() {
+		thing = "/agent-sessions/" + w.session
+	}
+	if r.about == aboutNote || r.about.inSession() {
 		if s.localOnly {
-			h.Owner.Must("PATCH", note, testkit.Object{"local_only": true}, nil)
+			h.Owner.Must("PATCH", thing, testkit.Object{"local_only": true}, nil)
 		}
 		switch s.acl {
 		case "none":
-			h.Owner.Must("PUT", note+"/acl", testkit.Object{"users": []testkit.Object{{"id": h.Owner.ID, "right": "edit"}}}, nil)
+			h.Owner.Must("PUT", thing+"/acl", testkit.Object{"users": []testkit.Object{{"id": h.Owner.ID, "right": "edit"}}}, nil)
 		case "view", "edit":
-			h.Owner.Must("PUT", note+"/acl", testkit.Object{"users": []testkit.Object{{"id": approver.ID, "right": s.acl}}}, nil)
+			h.Owner.Must("PUT", thing+"/acl", testkit.Object{"users": []testkit.Object{{"id": approver.ID, "right": s.acl}}}, nil)
 		}
 		if s.moved {
-			h.Owner.Must("PATCH", note, testkit.Object{"project_id": elsewhere, "expected_version": 1}, nil)
+			h.Owner.Must("PATCH", thing, testkit.Object{"project_id": elsewhere, "expected_version": 1}, nil)
 		}
 	}
 	switch {
 	case s.foreign:
 		w.project, w.note = outsider.project, outsider.note
+		w.session, w.handoff, w.task = outsider.session, outsider.handoff, outsider.task
 	case s.absent:
 		w.project, w.note.ID = absentID, absentID
+		w.session, w.handoff, w.task = absentID, absentID, absentID
 	}
 }
 
@@ -325,7 +402,7 @@ func judge(t *testing.T, session *probe.Session, s state, version, name string, 
 		t.Errorf("%s, %s, %s %v: got %s (%s), want %s", s.name, version, name, arguments, answer, got.Text, want)
 	}
 	if got.Status == 403 {
-		union := slices.Sorted(slices.Values(append(slices.Clone(s.scopes), "osfoundry:write")))
+		union := slices.Sorted(slices.Values(append(slices.Clone(s.scopes), r.scope())))
 		if asked := strings.Fields(got.Challenge.Scope); !slices.Equal(slices.Sorted(slices.Values(asked)), union) {
 			t.Errorf("%s, %s, %s: the challenge asks for %q, want the union of granted and needed, %q", s.name, version, name, asked, union)
 		}
@@ -365,7 +442,7 @@ func traces(t *testing.T, raw queryer, s state, version, connection string) {
 	writes := 0
 	for name, r := range rows {
 		answer := expect(s, r)
-		if r.write && answer == "200" {
+		if r.write && answer == "200" && !r.about.inSession() {
 			writes++
 		}
 		status, reason, _ := strings.Cut(answer, " ")
@@ -402,8 +479,9 @@ func TestAForeignIDIsAnsweredLikeOneThatNeverWas(t *testing.T) {
 			if r.about == aboutConnection {
 				continue
 			}
-			foreign := world{project: outsider.project, other: project, note: outsider.note}
-			absent := world{project: absentID, other: project, note: testkit.Made{ID: absentID, Tabs: outsider.note.Tabs}}
+			foreign := outsider
+			foreign.other = project
+			absent := world{project: absentID, other: project, note: testkit.Made{ID: absentID, Tabs: outsider.note.Tabs}, session: absentID, handoff: absentID, task: absentID}
 			a, b := testkit.Call(t, session, name, r.args(&foreign)), testkit.Call(t, session, name, r.args(&absent))
 			if a.Status != b.Status || !bytes.Equal(a.Structured, b.Structured) || a.Text != b.Text {
 				t.Errorf("%s: a foreign ID got %d %s, an absent one %d %s", name, a.Status, a.Structured, b.Status, b.Structured)

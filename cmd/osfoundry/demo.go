@@ -39,7 +39,7 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) (err error) {
 	if a.SetupURL() == "" {
 		return errors.New("this database has people already; give an empty one")
 	}
-	fmt.Fprintf(s.out, "A server of its own at %s plays the story; a real host would see the same.\n\n", a.URL())
+	fmt.Fprintf(s.out, "A server of its own plays the story, at\n%s; a real host would see the same.\n\n", a.URL())
 	steps, err := demo.Play(ctx, a.URL(), a.SetupURL())
 	held := printSteps(s.out, steps)
 	if err != nil {
@@ -62,7 +62,7 @@ func demoSettings(folder, database string) (config.Config, error) {
 // printSteps prints the story as a table and returns how many steps held.
 func printSteps(w io.Writer, steps []demo.Step) (held int) {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(t, "STEP\tWHAT\tANSWER\tMS\tHELD")
+	fmt.Fprintln(t, "#\tWHAT\tANSWER\tMS\tHELD")
 	for _, step := range steps {
 		mark := "no"
 		if step.Held() {

@@ -34,14 +34,16 @@ function findChromium() {
 
 /**
  * A person's browser, with cookies of its own. Without JavaScript it cannot be
- * inspected: axe is a script.
+ * inspected: axe is a script. Chromium calls each refused request an error of the
+ * page; `expected` takes patterns of addresses that a test wants refused.
  */
 export async function person(t, browser, { javaScriptEnabled = true } = {}) {
   const context = await browser.newContext({ javaScriptEnabled, ignoreHTTPSErrors: true, reducedMotion: 'reduce', viewport: { width: 1280, height: 860 } });
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
-  const faults = [], navigations = [], refusals = new Set();
+  const faults = [], navigations = [], refusals = new Set(), expected = [];
   page.on('console', message => {
+    if (expected.some(address => address.test(message.location().url)) && /^Failed to load resource/.test(message.text())) return;
     // A refused form has status 4xx, which Chromium calls an error of the page.
     if (/^Failed to load resource: the server responded with a status of 4\d\d/.test(message.text()) && refusals.delete(message.location().url)) return;
     if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text());
@@ -61,11 +63,11 @@ export async function person(t, browser, { javaScriptEnabled = true } = {}) {
   await devtools.send('Page.enable');
   devtools.on('Page.frameRequestedNavigation', event => navigations.push(event));
   t.after(() => context.close());
-  return { context, page, devtools, faults, navigations };
+  return { context, page, devtools, faults, navigations, expected };
 }
 
-/** Holds the page that is shown to everything above, as it stands. */
-export async function inspect(who, name) {
+/** Holds the page that is shown to everything above, as it stands. Only the app may have scripts. */
+export async function inspect(who, name, { app = false } = {}) {
   const { page, devtools } = who;
   const before = page.viewportSize();
   for (const [width, height] of [[1280, 860], [390, 844]]) {
@@ -87,7 +89,7 @@ export async function inspect(who, name) {
   await page.setViewportSize(before);
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
   assert.deepEqual(who.faults, [], `${name}: console, policy or network`);
-  assert.equal(await page.locator('script').count(), 0, `${name}: has a script`);
+  if (!app) assert.equal(await page.locator('script').count(), 0, `${name}: has a script`);
 }
 
 // All lengths are in rem, so this is what a person's own text size does.

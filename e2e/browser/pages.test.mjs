@@ -22,6 +22,12 @@ async function signIn(page, { email, password }) {
   await go(page, 'button:has-text("Sign in")');
 }
 
+/** Waits to be signed in, which leads to the web app if there is one, and goes to the page without JavaScript. */
+async function inside(page, server) {
+  await page.waitForURL(url => url.pathname === '/' || url.pathname.startsWith('/w/'));
+  await page.goto(`${server.url}/connections`);
+}
+
 async function choose(page, workspace) {
   const row = page.locator('.row', { hasText: workspace }).first();
   await row.locator('input[name=workspace_id]').check();
@@ -58,7 +64,7 @@ test('the pages without JavaScript', { timeout: 300_000 }, async t => {
       await page.keyboard.type(field === 'workspace' ? 'Atlas Foods' : mara[field]);
     }
     await go(page, () => page.keyboard.press('Enter'));
-    await page.waitForURL(`${server.url}/`);
+    await inside(page, server);
     assert.equal(await title(page), `Hello, ${mara.name}`);
     assert.equal(await page.inputValue('#mcp'), server.mcp);
     const again = await page.goto(server.setup);
@@ -67,7 +73,7 @@ test('the pages without JavaScript', { timeout: 300_000 }, async t => {
   });
 
   await t.test('signing out and in', async () => {
-    await page.goto(server.url);
+    await page.goto(`${server.url}/connections`);
     await go(page, 'text=Sign out');
     await inspect(owner, 'sign-out');
     await go(page, 'button:has-text("Sign out")');
@@ -80,7 +86,7 @@ test('the pages without JavaScript', { timeout: 300_000 }, async t => {
     await tabTo(page, 'input[name=password]');
     await page.keyboard.type(mara.password);
     await go(page, () => page.keyboard.press('Enter'));
-    await page.waitForURL(`${server.url}/`);
+    await inside(page, server);
     const lab = await owner.context.request.post(`${server.url}/api/v1/workspaces`, { data: { name: 'Atlas Lab' } });
     assert.equal(lab.status(), 201, await lab.text());
   });
@@ -99,7 +105,7 @@ test('the pages without JavaScript', { timeout: 300_000 }, async t => {
     await inspect(jonas, 'invitation-refused');
     await jonas.page.fill('input[name=password]', 'another fine sentence');
     await go(jonas.page, 'text=Save password and sign in');
-    await jonas.page.waitForURL(`${server.url}/`);
+    await inside(jonas.page, server);
     assert.equal(await title(jonas.page), 'Hello, Jonas Weber');
 
     const redirect = 'cursor://anysphere.cursor-mcp/oauth/callback';
@@ -188,10 +194,10 @@ test('the pages without JavaScript', { timeout: 300_000 }, async t => {
     const got = await back.next();
     assert.equal(got.state, asked.state);
     await plain.page.waitForURL(`${redirect}**`);
-    await plain.page.goto(server.url);
+    await plain.page.goto(`${server.url}/connections`);
     await go(plain.page, 'text=Revoke Claude Code…');
     await go(plain.page, 'button:has-text("Revoke Claude Code")');
-    await plain.page.waitForURL(`${server.url}/#assistants`);
+    await plain.page.waitForURL(`${server.url}/connections#assistants`);
     assert.match(await plain.page.locator('.connections li', { hasText: 'Claude Code' }).textContent(), /Revoked/);
     const tokens = await redeem(server, client, redirect, got.code, asked.verifier);
     assert.deepEqual([tokens.status, tokens.body.error], [400, 'invalid_grant'], 'a revoked connection gets no tokens');
@@ -236,12 +242,12 @@ test('the pages without JavaScript', { timeout: 300_000 }, async t => {
     await page.waitForURL(`${redirect}**`);
     assert.deepEqual(owner.faults, []);
     await page.goBack();
-    await page.goto(server.url);
+    await page.goto(`${server.url}/connections`);
     assert.doesNotMatch(await page.locator('main').textContent(), /Gemini\b.*Outside assistant/);
   });
 
   await t.test('the start page lists what was connected', async () => {
-    await page.goto(server.url);
+    await page.goto(`${server.url}/connections`);
     const names = await page.locator('.connections strong').allTextContents();
     assert.deepEqual(names.sort(), ['Claude', 'Claude Code', 'Codex', 'Cursor']);
     for (const host of await page.locator('summary').all()) await host.click();
@@ -250,7 +256,7 @@ test('the pages without JavaScript', { timeout: 300_000 }, async t => {
     assert.equal(await title(page), 'Revoke Cursor?');
     await inspect(owner, 'revoke');
     await go(page, 'text=Keep it');
-    await page.waitForURL(`${server.url}/#assistants`);
+    await page.waitForURL(`${server.url}/connections#assistants`);
   });
 
   await t.test('a hostile name is only text', async () => {

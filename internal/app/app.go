@@ -35,6 +35,7 @@ type App struct {
 	server   *http.Server
 	public   []string
 	setupURL string
+	work     func(ctx context.Context) error // starts to work on tasks
 
 	// Streams and waiting calls end when this does; it ends before the server
 	// waits for requests in hand.
@@ -97,9 +98,13 @@ func New(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ *
 	return a, nil
 }
 
-// Start serves until Stop.
+// Start works on tasks and serves until Stop.
 func (a *App) Start() {
 	a.started = true
+	if err := a.work(a.running); err != nil {
+		a.served <- err
+		return
+	}
 	go func() { a.served <- a.server.Serve(a.listener) }()
 }
 

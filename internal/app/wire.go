@@ -14,6 +14,7 @@ import (
 	"github.com/osfoundry/osfoundry/internal/guard"
 	"github.com/osfoundry/osfoundry/internal/mcp"
 	"github.com/osfoundry/osfoundry/internal/oauth"
+	"github.com/osfoundry/osfoundry/internal/queue"
 	"github.com/osfoundry/osfoundry/internal/storage"
 	"github.com/osfoundry/osfoundry/internal/tool"
 	"github.com/osfoundry/osfoundry/internal/web"
@@ -41,15 +42,36 @@ type Parts struct {
 	Connections *workspace.Connections
 	Resources   *workspace.Resources
 	AuditLog    *workspace.AuditLog
-	Sessions    *api.Sessions
-	Documents   oauth.Fetcher // nil: Client ID Metadata Documents are off
-	Secret      []byte        // of this installation
+
+	AgentSessions *workspace.Sessions
+	Seats         *workspace.Seats
+	Handoffs      *workspace.Handoffs
+	Tasks         *workspace.Tasks
+	Rounds        *workspace.Rounds
+	Mails         *workspace.Mails
+	Notices       *workspace.Notices
+	Providers     *workspace.Providers
+	Figures       *workspace.WorkspaceFigures
+	Queue         *queue.Queue
+
+	Sessions  *api.Sessions
+	Documents oauth.Fetcher // nil: Client ID Metadata Documents are off
+	Secret    []byte        // of this installation
 }
 
 // wire makes the services and puts them behind their addresses.
 func (a *App) wire(ctx context.Context, o Options) (http.Handler, error) {
 	p, err := a.parts(ctx)
 	if err != nil {
+		return nil, err
+	}
+	cursors, err := tool.NewCursors(p.Secret, a.now)
+	if err != nil {
+		return nil, err
+	}
+	// What agents can do is what is here before there are sessions.
+	tools := slices.Concat(tool.Resources(p.Resources, cursors), tool.Search(p.Resources, cursors, a.URL()), tool.Notes(p.Notes, cursors))
+	if err := a.sessionParts(ctx, p, tool.AgentTools(tools...)); err != nil {
 		return nil, err
 	}
 	if o.Tune != nil {
@@ -65,9 +87,16 @@ func (a *App) wire(ctx context.Context, o Options) (http.Handler, error) {
 		return nil, err
 	}
 	pages.Requests = server
-	if err := a.mountEndpoint(mux, p, o.Version); err != nil {
+	tools = slices.Concat(tools, tool.Sessions(p.AgentSessions, p.Handoffs, cursors), tool.Tasks(p.Tasks, cursors), tool.Mail(p.Mails))
+	gate, err := a.mountEndpoint(mux, p, o.Version, tools)
+	if err != nil {
 		return nil, err
 	}
+	worker, err := a.runner(p, gate)
+	if err != nil {
+		return nil, err
+	}
+	a.work = func(ctx context.Context) error { return p.Queue.Start(ctx, worker) }
 	owner, err := a.ownerAPI(p, o.Version)
 	if err != nil {
 		return nil, err
@@ -170,9 +199,10 @@ func (a *App) authorization(p *Parts, pages oauth.Pages) (*oauth.Server, error) 
 }
 
 // mountEndpoint puts the one gate behind the two mounts.
-func (a *App) mountEndpoint(mux *http.ServeMux, p *Parts, version string) error {
+func (a *App) mountEndpoint(mux *http.ServeMux, p *Parts, version string, tools []*tool.Tool) (*tool.Catalogue, error) {
 	limits := tool.Limits{
 		Reads: a.config.ReadsPerMinute, Writes: a.config.WritesPerMinute, RunRequests: a.config.RunRequestsPerMinute,
+		QueuedTasks: a.config.QueuedTasks, PendingHandoffs: a.config.PendingHandoffs,
 		BodyBytes: tool.DefaultLimits.BodyBytes, ResultChars: tool.DefaultLimits.ResultChars,
 	}
 	var badTokens *guard.Limiter
@@ -181,19 +211,12 @@ func (a *App) mountEndpoint(mux *http.ServeMux, p *Parts, version string) error 
 	} else {
 		limits = limits.WithoutRates()
 	}
-	cursors, err := tool.NewCursors(p.Secret, a.now)
-	if err != nil {
-		return err
-	}
 	gate, err := tool.NewCatalogue(tool.Config{
 		Work: a.db, Source: a.db, Audit: storage.Audit{}, Reads: p.AuditLog, Replays: storage.Replays{},
 		Limits: tool.NewLimiter(limits, a.now), Now: a.now, Log: a.log,
-	}, slices.Concat(
-		tool.Connection(p.Resources, limits), tool.Resources(p.Resources, cursors), tool.Search(p.Resources, cursors, a.URL()),
-		tool.Notes(p.Notes, cursors),
-	)...)
+	}, slices.Concat(tool.Connection(p.Resources, limits), tools)...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, path := range []string{oauth.MountSignIn, oauth.MountPublic} {
 		h, err := mcp.New(mcp.Config{
@@ -201,12 +224,12 @@ func (a *App) mountEndpoint(mux *http.ServeMux, p *Parts, version string) error 
 			BadTokens: badTokens, OpenAIStatusOK: a.config.OpenaiStatusOK, Log: a.log,
 		}, gate)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		mux.Handle(path, h)
 		mux.Handle(path+"/", h)
 	}
-	return nil
+	return gate, nil
 }
 
 func (a *App) ownerAPI(p *Parts, version string) (*api.API, error) {
@@ -218,6 +241,8 @@ func (a *App) ownerAPI(p *Parts, version string) (*api.API, error) {
 		api.AccountRoutes(p.Accounts, p.Members, p.Sessions, p.Site, a.db), api.WorkspaceRoutes(p.Accounts, p.Members),
 		api.ProjectRoutes(p.Projects), api.NoteRoutes(p.Notes, p.ACLs), api.ACLRoutes(p.ACLs), api.ConnectionRoutes(p.Connections),
 		api.AuditRoutes(storage.Audit{}, p.AuditLog), api.EventRoutes(storage.Events{}, p.Events, p.Members, c),
+		api.AgentSessionRoutes(p.AgentSessions, p.ACLs), api.SeatRoutes(p.Seats), api.HandoffRoutes(p.Handoffs), api.NoticeRoutes(p.Notices),
+		api.ProviderRoutes(p.Providers, p.Figures), api.TaskRoutes(p.Tasks), api.MailRoutes(p.Mails),
 	)
 }
 

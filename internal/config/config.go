@@ -35,6 +35,8 @@ type Config struct {
 	BadTokensPerMinute   int    `default:"1000" help:"Unusable tokens taken from one address in a minute."`
 
 	AgentPrograms []string `placeholder:"PATH" help:"Programs that agents, and done-conditions of loops, may run on this server, by absolute path. Default: none."`
+	ProviderHosts []string `default:"127.0.0.1:11434,localhost:11434" placeholder:"HOST:PORT" help:"Model servers on this computer or in your own network that agents may be given, exactly as in the provider's base URL, with the port. Default: Ollama's. All others must be on the public internet, with https."`
+	RoundsAtOnce  int      `default:"16" help:"Rounds of agents that this server runs at a time."`
 
 	AccessTokenLife  time.Duration `default:"1h" help:"Life of an access token. Hosts refresh from five minutes before its end, so at least 10m."`
 	RefreshTokenLife time.Duration `default:"2160h" help:"Life of a refresh token that is not used: 90 days."`
@@ -82,7 +84,7 @@ func (c *Config) Complete() error {
 	}
 	for flag, n := range map[string]int{
 		"--reads-per-minute": c.ReadsPerMinute, "--writes-per-minute": c.WritesPerMinute, "--run-requests-per-minute": c.RunRequestsPerMinute,
-		"--queued-tasks": c.QueuedTasks, "--pending-handoffs": c.PendingHandoffs, "--bad-tokens-per-minute": c.BadTokensPerMinute, "--unused-clients": c.UnusedClients, "--unused-per-address": c.UnusedPerAddress,
+		"--queued-tasks": c.QueuedTasks, "--pending-handoffs": c.PendingHandoffs, "--rounds-at-once": c.RoundsAtOnce, "--bad-tokens-per-minute": c.BadTokensPerMinute, "--unused-clients": c.UnusedClients, "--unused-per-address": c.UnusedPerAddress,
 	} {
 		if n < 1 {
 			return fmt.Errorf("%s %d: give at least 1", flag, n)

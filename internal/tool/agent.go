@@ -84,10 +84,10 @@ func (c *Catalogue) OfferAgent(names []string) ([]Offer, error) {
 	return offers, nil
 }
 
-// AgentTools are the names of the tools that a session can give to its agents.
-func (c *Catalogue) AgentTools() []string {
+// AgentTools are the names of those tools that a session can give to its agents.
+func AgentTools(tools ...*Tool) []string {
 	var names []string
-	for _, t := range c.order {
+	for _, t := range tools {
 		if t.ForAgents {
 			names = append(names, t.Name)
 		}
