@@ -57,6 +57,27 @@ func TestThePublishedSchemasHoldTheTwelvePublishedCases(t *testing.T) {
 	}
 }
 
+func TestTheSchemasOfOurOwnToolsHoldThePublishedCases(t *testing.T) {
+	s := newStand(t)
+	s.public, s.tools = true, nil
+	for _, name := range []string{"read_session_mail", "post_session_note", "propose_session_handoff", "cancel_session_handoff", "request_session_run"} {
+		raw, err := os.ReadFile("../tool/testdata/" + name + ".golden.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		definition := object{}
+		if err := json.Unmarshal(raw, &definition); err != nil {
+			t.Fatal(err)
+		}
+		s.tools = append(s.tools, definition)
+	}
+	for _, c := range judged(t, s, PublishedCases()).Cases {
+		if !c.Held {
+			t.Errorf("%s: %s for %v, want %s for %s", c.Case, c.Found, c.Reasons, c.Expected, c.Keyword)
+		}
+	}
+}
+
 func TestEachLooserOrTighterSchemaIsFoundByItsCaseAlone(t *testing.T) {
 	const propose, run = "propose_session_handoff", "request_session_run"
 	for name, c := range map[string]struct {
