@@ -174,6 +174,9 @@ func (s *Site) appFile(w http.ResponseWriter, r *http.Request, name, keep string
 	}
 	h := w.Header()
 	s.setHeaders(h, "")
+	if path.Ext(name) == ".js" {
+		h.Set("Content-Security-Policy", scriptPolicy)
+	}
 	h.Set("Cache-Control", keep)
 	h.Set("Content-Type", file.contentType)
 	h.Set("Vary", "Accept-Encoding")

@@ -118,7 +118,7 @@ func TestFilesOfTheAppAreKeptForEverAndSentSmall(t *testing.T) {
 				t.Errorf("%q: %s is %q, want %q", accepted, name, got, want)
 			}
 		}
-		secured(t, "file of the app", a.header, wantPolicy)
+		secured(t, "script of the app", a.header, "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'")
 		if again := get("/app/main-Ab1.js", accepted, a.header.Get("ETag")); again.status != http.StatusNotModified {
 			t.Errorf("%q: asked again with its tag, the status is %d", accepted, again.status)
 		}

@@ -22,6 +22,10 @@ func shellPolicy(nonce string) string {
 		"require-trusted-types-for 'script'; trusted-types app"
 }
 
+// scriptPolicy is the Content-Security-Policy of the app's scripts. A worker is
+// under the policy of its own script (HTML, "run a worker"), and asks this server.
+const scriptPolicy = "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+
 // setHeaders puts on the headers that every answer of this package carries.
 // formSource is where a form of the page may lead besides this server, as a
 // source expression (CSP3 §2.3.1), or "".

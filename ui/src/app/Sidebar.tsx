@@ -108,8 +108,9 @@ function Workspaces({ chosen }: { chosen: Team | undefined }) {
     <Menu
       label={say('app.workspaces')}
       button={
-        <AriaButton className="ws" aria-label={say('app.workspaces.switch', { workspace: chosen.name })}>
+        <AriaButton className="ws">
           {mark}
+          <span className="sr">, {say('app.workspaces.switch')}</span>
           <ChevronsUpDown aria-hidden />
         </AriaButton>
       }
@@ -130,9 +131,9 @@ function Projects({ workspace, here }: { workspace: Team; here: string | undefin
   const { items } = useList(projectsQuery(workspace.id));
   const shown = items?.filter(project => !project.archived).toSorted(byName);
   return (
-    <section aria-labelledby="projects">
+    <div>
       <div className="sidehead">
-        <h2 id="projects">{say('app.projects')}</h2>
+        <h2>{say('app.projects')}</h2>
         {workspace.role !== 'viewer' && (
           <Button kind="quiet" icon aria-label={say('app.project.new')} onPress={() => setAdding(true)}>
             <Plus aria-hidden />
@@ -145,7 +146,7 @@ function Projects({ workspace, here }: { workspace: Team; here: string | undefin
         ))}
       </ul>
       <NewProject workspace={workspace.id} isOpen={adding} onClose={() => setAdding(false)} />
-    </section>
+    </div>
   );
 }
 
@@ -238,10 +239,11 @@ function You() {
       <Menu
         label={say('app.you')}
         button={
-          <AriaButton className="nav" aria-label={say('app.you.menu', { person: me.name })}>
+          <AriaButton className="nav">
             <PersonTile name={me.name} />
             <span className="text">
               <Name>{me.name}</Name>
+              <span className="sr">, {say('app.you.menu')}</span>
             </span>
           </AriaButton>
         }

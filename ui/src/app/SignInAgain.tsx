@@ -69,7 +69,7 @@ export function SignInAgain() {
               autoFocus
             />
             <div className="actions">
-              <Button type="submit" kind="primary" isPending={busy}>
+              <Button type="submit" kind="primary" isBusy={busy}>
                 {say('app.sign_in')}
               </Button>
             </div>

@@ -89,7 +89,7 @@ function Of({ workspace }: { workspace: Team }) {
       meta={say('app.audit.final')}
       actions={
         workspace.role === 'owner' && (
-          <Button onPress={() => void download()} isPending={busy}>
+          <Button onPress={() => void download()} isBusy={busy}>
             <Download aria-hidden />
             {say('app.audit.csv')}
           </Button>

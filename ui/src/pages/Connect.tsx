@@ -80,17 +80,22 @@ function Of({ workspace }: { workspace: Team }) {
           tabs={hosts.map(h => ({ id: h.id, text: say(`host.${h.id}`), to: `${base}?host=${h.id}` }))}
         >
           <ol className="steps">
-            <li>{say(`host.${host.id}.1`)}</li>
+            <li>
+              <div className="stack">
+                {say(`host.${host.id}.1`)}
+                {'command' in host && (
+                  <Copy
+                    label={say('app.connect.command')}
+                    hideLabel
+                    text={`${host.command} ${address}`}
+                    copied={say('app.connect.command.copied')}
+                  />
+                )}
+              </div>
+            </li>
             <li>{say(`host.${host.id}.2`)}</li>
             <li>{say(`host.${host.id}.3`)}</li>
           </ol>
-          {'command' in host && (
-            <Copy
-              label={say('app.connect.command')}
-              text={`${host.command} ${address}`}
-              copied={say('app.connect.command.copied')}
-            />
-          )}
         </Tabs>
       </section>
       <Waiting workspace={workspace} />

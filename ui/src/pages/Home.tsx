@@ -160,7 +160,9 @@ function Assistants({ items, workspace }: { items: Connection[]; workspace: stri
               </span>
             </span>
           </div>
-          <StatusBadge status={connection.status} />
+          <div className="acts">
+            <StatusBadge status={connection.status} />
+          </div>
         </li>
       ))}
     </ul>

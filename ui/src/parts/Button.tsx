@@ -12,8 +12,17 @@ interface Looks {
 
 const classOf = ({ kind = 'plain', icon }: Looks) => `btn ${kind}${icon ? ' icon' : ''}`;
 
-export const Button = ({ kind, icon, ...props }: ButtonProps & Looks) => (
-  <AriaButton className={classOf({ ...(kind && { kind }), ...(icon && { icon }) })} {...props} />
+interface Props extends Omit<ButtonProps, 'isPending'>, Looks {
+  /** What it began goes on; pressing it again does nothing. It keeps the focus. */
+  isBusy?: boolean;
+}
+
+export const Button = ({ kind, icon, isBusy, onPress, ...props }: Props) => (
+  <AriaButton
+    className={classOf({ ...(kind && { kind }), ...(icon && { icon }) })}
+    {...(isBusy ? { 'data-busy': true } : onPress && { onPress })}
+    {...props}
+  />
 );
 
 /** A link that looks like a button: it leads somewhere and does nothing. */

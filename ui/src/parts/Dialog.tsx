@@ -76,7 +76,7 @@ export function FormDialog({ isOpen, onClose, title, submit, danger, onSubmit, c
           <Button onPress={close} autoFocus={danger ?? false}>
             {say('app.cancel')}
           </Button>
-          <Button type="submit" kind={danger ? 'solid-danger' : 'primary'} isPending={busy}>
+          <Button type="submit" kind={danger ? 'solid-danger' : 'primary'} isBusy={busy}>
             {submit}
           </Button>
         </div>

@@ -27,7 +27,7 @@ export function More({ of: list }: { of: Pages }) {
   if (!hasNextPage) return null;
   return (
     <div ref={end} className="more">
-      <Button onPress={() => void fetchNextPage()} isPending={isFetchingNextPage}>
+      <Button onPress={() => void fetchNextPage()} isBusy={isFetchingNextPage}>
         {say('app.more')}
       </Button>
     </div>

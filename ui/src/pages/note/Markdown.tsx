@@ -60,6 +60,7 @@ function block(token: Token, context: Context): ReactNode {
       return <hr />;
     case 'html':
       return <p>{(token as Tokens.HTML).text}</p>;
+    case 'checkbox': // drawn with its item
     case 'space':
     case 'def':
       return null;
@@ -137,6 +138,8 @@ function span(token: Token, context: Context): ReactNode {
       return <del>{inline((token as Tokens.Del).tokens, context)}</del>;
     case 'codespan':
       return <code>{(token as Tokens.Codespan).text}</code>;
+    case 'checkbox':
+      return null;
     case 'br':
       return <br />;
     case 'link':
