@@ -97,7 +97,11 @@ export async function inspect(who, name, { app = false, grows = true } = {}) {
 // All lengths are in rem, so this is what a person's own text size does.
 const largeText = (page, size) => page.evaluate(size => { document.documentElement.style.fontSize = size; }, size);
 
-const overflow = page => page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth));
+// Layers over the page take their new place with the next frame.
+const overflow = page => page.evaluate(async () => {
+  for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);
+  return Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth);
+});
 
 async function violations(devtools) {
   await devtools.send('Runtime.evaluate', { expression: axe });

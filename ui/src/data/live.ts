@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react';
+import { onSignedOut } from './api.ts';
 import { cache } from './cache.ts';
 import { Stream, type ServerEvent, type State, type Told } from './stream.ts';
 import workerAddress from './stream.worker.ts?sharedworker&url';
@@ -61,6 +62,7 @@ function hear(told: Told) {
       break;
     case 'state': {
       if (told.state === 'open') firstVersion ||= told.version;
+      if (told.state === 'signed-out') onSignedOut.tell();
       const lost = told.state === 'lost';
       set({
         state: told.state,
