@@ -38,6 +38,9 @@ step "lint" scripts/lint.sh
 step "go test" go test -p "$parallel" -timeout 5m "${plain[@]}"
 step "go test -race" env CGO_ENABLED=1 go test -race -p "$parallel" -timeout 8m "${raced[@]}"
 if [ -n "$browser" ]; then
+  step "web app" make --no-print-directory ui
+  step "web app: types, rules, layout" npm --prefix ui run --silent verify
+  step "web app: tests" npm --prefix ui test
   step "npm ci" npm --prefix e2e/browser ci --no-audit --no-fund
   step "browser" npm --prefix e2e/browser test
 fi

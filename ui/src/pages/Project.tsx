@@ -143,8 +143,7 @@ export function AccessButton({ project, count }: { project: ProjectType; count: 
       aria-label={count === undefined ? say('app.access') : say('app.access.label', { n: count })}
     >
       <KeyRound aria-hidden />
-      <span>{say('app.access')}</span>{' '}
-      {count ? <Badge>{count}</Badge> : null}
+      <span>{say('app.access')}</span> {count ? <Badge>{count}</Badge> : null}
     </LinkButton>
   );
 }
