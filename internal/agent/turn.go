@@ -145,6 +145,10 @@ func (a *attempt) answer(ctx context.Context, t Turn) (reply Reply, err error) {
 		}
 		if err != nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
+			return
+		}
+		if _, ok := errors.AsType[*Fault](err); err != nil && !ok {
+			err = &Fault{Kind: FaultFailed, Text: "The provider failed.", Cause: err}
 		}
 	}()
 	return a.provider.Take(ctx, t, func(text string) {
