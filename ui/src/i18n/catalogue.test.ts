@@ -52,6 +52,7 @@ test('a plural is chosen by the rules of its language', () => {
 test('values are put in as they are', () => {
   const numbers = new Intl.NumberFormat('de');
   expect(fill('{a} and {b}', { a: '{b}', b: 1234.5 }, numbers)).toBe('{b} and 1.234,5');
+  expect(fill('{a}', { a: 'Cl\u202eau\u200bde\u0007' }, numbers)).toBe('Claude');
   expect(fill('{missing}', {}, numbers)).toBe('{missing}');
   expect(cut('Changed by {who}, {when}')).toEqual(['Changed by ', 'who', ', ', 'when', '']);
 });

@@ -3,6 +3,13 @@ export type Message = string | ({ other: string } & Partial<Record<Intl.LDMLPlur
 export type Catalogue = Readonly<Record<string, Message>>;
 export type Values = Readonly<Record<string, string | number>>;
 
+// Cc, Cf, Zl and Zp of Unicode, but not the line break and the tab: they have no
+// look of their own and change that of others.
+const hidden = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Text from people and assistants, made fit to be shown. */
+export const clean = (text: string) => text.replace(hidden, '');
+
 const placeholder = /\{([a-z_]+)\}/g;
 
 /** The form of the message for the value n, its placeholders still in it. */
@@ -11,11 +18,11 @@ export function formOf(message: Message, plurals: Intl.PluralRules, n: string | 
   return (typeof n === 'number' ? message[plurals.select(n)] : undefined) ?? message.other;
 }
 
-/** Puts values in the place of their names. Numbers are written as the language writes them. */
+/** Puts values in the place of their names, without what cannot be seen. Numbers are written as the language writes them. */
 export function fill(text: string, values: Values, numbers: Intl.NumberFormat): string {
   return text.replace(placeholder, (whole, name: string) => {
     const value = values[name];
-    return value === undefined ? whole : typeof value === 'number' ? numbers.format(value) : value;
+    return value === undefined ? whole : typeof value === 'number' ? numbers.format(value) : clean(value);
   });
 }
 

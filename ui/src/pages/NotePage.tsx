@@ -18,7 +18,7 @@ import { Author } from '../parts/Person.tsx';
 import { Failure, Loaded, Loading } from '../parts/State.tsx';
 import { Tabs } from '../parts/Tabs.tsx';
 import { done, failed } from '../parts/toast.ts';
-import { Ago } from '../parts/words.tsx';
+import { Ago, Name } from '../parts/words.tsx';
 import { History } from './note/History.tsx';
 import { TabBody } from './note/TabBody.tsx';
 import { Unread } from './Unread.tsx';
@@ -146,7 +146,7 @@ function Of({
         <Tabs
           label={say('app.note.tabs')}
           chosen={tab.id}
-          tabs={note.tabs.map(t => ({ id: t.id, text: t.title, to: `${base}/${t.id}` }))}
+          tabs={note.tabs.map(t => ({ id: t.id, text: <Name>{t.title}</Name>, to: `${base}/${t.id}` }))}
           end={
             mayEdit && (
               <Button kind="quiet" icon aria-label={say('app.note.tab.new')} onPress={() => ask('tab')}>

@@ -134,8 +134,10 @@ function Row({
           <span className="act">{actOf(entry.tool) ?? <code>{entry.tool}</code>}</span>
         </span>
         {refused && <span className="why">{reasonOf(entry.code ?? '')}</span>}
-        <Where entry={entry} names={names} />
-        {!brief && <Details entry={entry} person={person} />}
+        <div className="under">
+          <Where entry={entry} names={names} />
+          {!brief && <Details entry={entry} person={person} />}
+        </div>
       </div>
       <div className="acts">
         {refused ? (

@@ -1,6 +1,6 @@
 import { diffLines } from 'diff';
 import { useText } from '../i18n/Text.tsx';
-import { clean } from './words.tsx';
+import { clean } from '../i18n/format.ts';
 
 /** Lines of both texts, each with the number it has in the text it is of. */
 function rowsOf(before: string, after: string) {

@@ -1,4 +1,5 @@
 import { Check } from 'lucide-react';
+import { clean } from '../i18n/format.ts';
 import { useId, type ReactNode } from 'react';
 import {
   Checkbox as AriaCheckbox,
@@ -62,7 +63,7 @@ export function Select<T extends string>({ label, hideLabel, options, onChange, 
       >
         {options.map(([value, text]) => (
           <option key={value} value={value}>
-            {text}
+            {clean(text)}
           </option>
         ))}
       </select>

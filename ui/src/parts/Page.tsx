@@ -3,7 +3,8 @@ import { useEffect, useRef, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import { TopBar } from '../app/TopBar.tsx';
 import { useText } from '../i18n/Text.tsx';
-import { clean, Name } from './words.tsx';
+import { clean } from '../i18n/format.ts';
+import { Name } from './words.tsx';
 
 export interface Crumb {
   text: string;

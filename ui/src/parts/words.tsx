@@ -1,12 +1,6 @@
+import { clean } from '../i18n/format.ts';
 import { useText } from '../i18n/Text.tsx';
 import { ago, moment, useClock } from '../i18n/time.ts';
-
-// Cc, Cf, Zl and Zp of Unicode, but not the line break and the tab: they have no
-// look of their own and change that of others.
-const hidden = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-/** Text from people and assistants, made fit to be shown. */
-export const clean = (text: string) => text.replace(hidden, '');
 
 const longest = 80;
 

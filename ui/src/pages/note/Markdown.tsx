@@ -3,7 +3,7 @@ import { lexer, type Token, type Tokens } from 'marked';
 import { Fragment, type JSX, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import { useText } from '../../i18n/Text.tsx';
-import { clean } from '../../parts/words.tsx';
+import { clean } from '../../i18n/format.ts';
 
 // Markdown for reading: the lexer's tokens become React elements from this list
 // and from nothing else. HTML in a note is shown as the text it is.
