@@ -85,7 +85,7 @@ func (c Caps) within(t workspace.Task) (allowance, error) {
 	late := c.timeOver()
 	a := allowance{tokens: min(c.Answer, c.Tokens-t.Tokens), time: c.Time - t.Spent, late: late}
 	if a.tokens <= 0 {
-		return a, c.tokensOver()
+		return a, limitf(limitTokens, "The task used %d tokens, the most a task may.", c.Tokens)
 	}
 	if a.time <= 0 {
 		return a, late
@@ -95,10 +95,6 @@ func (c Caps) within(t workspace.Task) (allowance, error) {
 
 func (c Caps) timeOver() *limitError {
 	return limitf(limitTime, "The task ran for %s, the most a task may.", c.Time)
-}
-
-func (c Caps) tokensOver() *limitError {
-	return limitf(limitTokens, "The task used %d tokens, the most a task may.", c.Tokens)
 }
 
 // rounds is the number of the task's last round.

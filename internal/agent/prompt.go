@@ -77,9 +77,7 @@ func (a *attempt) transcript() []Message {
 		}
 		mail = a.deliver(&t, mail, r)
 	}
-	if t.last() == RoleAgent {
-		t.hear("The task is not done yet. Go on.")
-	}
+	t.goOn()
 	return t.messages
 }
 
@@ -146,11 +144,19 @@ func (t *transcript) hear(text string) {
 	t.messages[len(t.messages)-1].Text += "\n\n" + text
 }
 
+// goOn asks an agent that spoke last to speak again.
+func (t *transcript) goOn() {
+	if t.last() == RoleAgent {
+		t.hear("The task is not done yet. Go on.")
+	}
+}
+
 // own adds a round of the agent itself, with what its calls gave.
 func (t *transcript) own(r workspace.Round) {
 	if r.Text == "" && len(r.Calls) == 0 {
 		return
 	}
+	t.goOn()
 	said := Message{Role: RoleAgent, Text: r.Text}
 	for _, c := range r.Calls {
 		said.Calls = append(said.Calls, Call{ID: c.ID, Name: c.Name, Arguments: []byte(c.Arguments)})

@@ -196,13 +196,10 @@ func (r *Runner) attempt(job Job, b workspace.Begun) *attempt {
 // look reads what was said before. What counts as before lies in the past of the
 // round's first attempt, so that every attempt is told the same.
 func (a *attempt) look(ctx context.Context, tx access.Tx) error {
-	rounds, err := a.Store.RoundsOf(ctx, tx, a.task.ID)
-	if err != nil {
+	var err error
+	if a.earlier, err = a.Store.RoundsOf(ctx, tx, a.task.ID); err != nil {
 		return err
 	}
-	a.earlier = slices.DeleteFunc(rounds, func(r workspace.Round) bool {
-		return r.State != workspace.RoundDone || r.Number >= a.round.Number
-	})
 	until := a.task.StartedAt
 	if n := len(a.earlier); n > 0 {
 		until = a.earlier[n-1].EndedAt
@@ -247,7 +244,7 @@ func (a *attempt) commit(ctx context.Context) error {
 	defer cancel()
 	over := a.course.over(a)
 	if over == nil {
-		over = a.usedUp()
+		over = a.outOfRounds()
 	}
 	use := workspace.Use{Rounds: 1, Tokens: a.tokens, Took: a.Now().Sub(a.began)}
 	return a.Units.Write(ctx, func(tx access.Tx) error {
@@ -262,17 +259,12 @@ func (a *attempt) commit(ctx context.Context) error {
 	})
 }
 
-// usedUp ends a task that would go on, if its caps leave nothing for it.
-func (a *attempt) usedUp() *workspace.TaskEnd {
-	if a.round.Number >= a.last {
-		return a.stopped(limitf(limitRounds, "All %d rounds of the task were used before it came to an end.", a.last))
+// outOfRounds ends a task that would go on, if this was its last round.
+func (a *attempt) outOfRounds() *workspace.TaskEnd {
+	if a.round.Number < a.last {
+		return nil
 	}
-	after := a.task
-	after.Tokens += a.turn.TokensIn + a.turn.TokensOut
-	if after.Tokens >= a.Caps.Tokens {
-		return a.stopped(a.Caps.tokensOver())
-	}
-	return nil
+	return a.stopped(limitf(limitRounds, "All %d rounds of the task were used before it came to an end.", a.last))
 }
 
 // endRound ends the round in tx, with everything it leaves behind.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -329,18 +330,24 @@ func TestTextIsShownTenTimesASecondAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "agent", 1, 3)
 		w.script(func(_ context.Context, _ agent.Turn, say func(string)) (agent.Reply, error) {
-			for range 3000 {
+			for range 1500 {
 				time.Sleep(time.Millisecond)
 				say("é"[:1])
+				time.Sleep(time.Millisecond)
 				say("é"[1:])
 			}
-			return text(strings.Repeat("é", 3000)), nil
+			return text(strings.Repeat("é", 1500)), nil
 		})
-		if got := w.run(); got.Result != strings.Repeat("é", 3000) {
-			t.Errorf("the result has %d bytes, want 6000", len(got.Result))
+		if got := w.run(); got.Result != strings.Repeat("é", 1500) {
+			t.Errorf("the result has %d bytes, want 3000", len(got.Result))
 		}
 		if n := len(w.rows.appends); n < 20 || n > 30 {
 			t.Errorf("text was appended %d times in 3 s, want 20 to 30", n)
+		}
+		for _, shown := range w.rows.shown {
+			if !utf8.ValidString(shown) {
+				t.Fatalf("half a character was shown: %q", shown)
+			}
 		}
 		for i := range w.rows.appends[1:] {
 			if gap := w.rows.appends[i+1].Sub(w.rows.appends[i]); gap < 100*time.Millisecond {
@@ -447,6 +454,49 @@ func TestARefusedCallIsToldToTheAgentAndEndsNothing(t *testing.T) {
 			t.Errorf("the agent is told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	})
+}
+
+func TestACallWithoutADatabaseIsMadeLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "agent", 1, 3)
+		w.outages = 2
+		w.script(calls("", "write"), text("done"))
+		if got := w.run(); got.State != workspace.TaskSucceeded || len(w.turns) != 2 || len(w.rows.effects) != 1 {
+			t.Errorf("the task is %s after %d turns with effects %q; want succeeded after 2 with one", got.State, len(w.turns), w.rows.effects)
+		}
+		if w.rows.rounds[0].Calls[0].Failed {
+			t.Error("the agent was told that its call failed")
+		}
+	})
+}
+
+func TestTeamsTakeTurnsAndTheirLeaderHasTheLast(t *testing.T) {
+	for _, test := range []struct {
+		agents int
+		rounds int64
+		want   []string
+	}{
+		{1, 2, []string{"ann", "ann"}},
+		{2, 2, []string{"ann", "ann"}},
+		{2, 4, []string{"ann", "ben", "ann", "ann"}},
+		{3, 5, []string{"ann", "ben", "cid", "ann", "ann"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, "team", test.agents, test.rounds)
+			w.script(text("hm"))
+			w.run()
+			var got []string
+			for _, turn := range w.turns {
+				got = append(got, turn.Agent)
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("%d agents took %d turns as %v, want %v", test.agents, test.rounds, got, test.want)
+			}
+			if got := offered(w.turns[len(w.turns)-1]); !slices.Equal(got, []string{"finish"}) {
+				t.Errorf("in the last round %v are offered, want finish alone", got)
+			}
+		})
+	}
 }
 
 func TestAToolThatTheSessionTookBackIsNotOffered(t *testing.T) {

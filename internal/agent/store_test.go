@@ -99,6 +99,7 @@ func (store) AppendText(_ context.Context, unit access.Tx, ref access.RoundRef, 
 	if ok {
 		round.Text += text
 		r.appends = append(r.appends, time.Now())
+		r.shown = append(r.shown, text)
 	}
 	return ok, nil
 }

@@ -33,6 +33,7 @@ type world struct {
 	missing  error // what finding the provider gives instead
 	holds    func(round int64) (bool, error)
 	refuse   map[string]error // by tool: what the gate says
+	outages  int              // calls for which the gate has no database
 }
 
 // rows are what a transaction can roll back.
@@ -49,11 +50,13 @@ type rows struct {
 	effects []string
 	commits []int64 // numbers of the rounds that were committed
 	appends []time.Time
+	shown   []string // what was appended
 }
 
 func (r rows) clone() rows {
 	r.rounds, r.mail, r.effects = slices.Clone(r.rounds), slices.Clone(r.mail), slices.Clone(r.effects)
 	r.commits, r.appends = slices.Clone(r.commits), slices.Clone(r.appends)
+	r.shown = slices.Clone(r.shown)
 	r.spent, r.jobs, r.replays = maps.Clone(r.spent), maps.Clone(r.jobs), maps.Clone(r.replays)
 	return r
 }
@@ -169,6 +172,10 @@ func (n *node) OfferAgent(names []string) (offers []tool.Offer, err error) {
 
 // CallAgent implements agent.Gate. The tool write has an effect, read has none.
 func (n *node) CallAgent(ctx context.Context, c tool.AgentCall) (answer []byte, err error) {
+	if n.outages > 0 {
+		n.outages--
+		return nil, access.Refuse(access.Unavailable, "The database is away.")
+	}
 	err = n.Write(ctx, func(unit access.Tx) error {
 		r := unit.(tx).rows
 		if _, ok := r.held(c.Round); !ok {
