@@ -153,7 +153,6 @@ func TestMailOfARoundIsSentOnce(t *testing.T) {
 func TestARoundIsToldTheSameAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "agent", 1, 5)
-		w.rows.mail = []workspace.Mail{fromClaude()}
 		w.script(calls("", "read"), func(context.Context, agent.Turn, func(string)) (agent.Reply, error) {
 			time.Sleep(time.Millisecond)
 			w.mu.Lock()
@@ -169,6 +168,10 @@ func TestARoundIsToldTheSameAgain(t *testing.T) {
 		}
 		if strings.Contains(heard(w.turns[2]), "gemini-1") || !strings.Contains(heard(w.turns[3]), "gemini-1") {
 			t.Error("mail that came in round 2 is not told in round 3, or before")
+		}
+		was, now := w.turns[2].Messages, w.turns[3].Messages
+		if len(now) <= len(was) || fmt.Sprint(was) != fmt.Sprint(now[:len(was)]) {
+			t.Errorf("round 3 is told\n%v\nwhich does not begin as round 2\n%v", now, was)
 		}
 	})
 }
