@@ -3,6 +3,7 @@
 # exports OWNER_EMAIL and OWNER_PASSWORD. Ends the server when the script ends.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/osfoundry-e2e.XXXXXX")
+: >"$work/out" # the server opens it later than it is read
 server=
 finish() {
   [ -z "$server" ] || { kill "$server" 2>/dev/null && wait "$server" 2>/dev/null; } || true
