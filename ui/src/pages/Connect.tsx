@@ -1,4 +1,4 @@
-import { CircleCheck, Plug } from 'lucide-react';
+import { CircleCheck, Plus } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { announce } from '../app/announce.ts';
@@ -178,7 +178,7 @@ function Fresh({ connection, workspace }: { connection: Connection; workspace: T
               <LinkButton to={`/p/${project.id}/access`}>{say('app.access')}</LinkButton>
             ) : (
               <Button kind="primary" onPress={() => void add()}>
-                <Plug aria-hidden />
+                <Plus aria-hidden />
                 {say('app.add_to_project')}
               </Button>
             )}
