@@ -2,6 +2,8 @@ import { clean } from '../i18n/format.ts';
 import { useText } from '../i18n/Text.tsx';
 import { ago, moment, useClock } from '../i18n/time.ts';
 
+export { clean };
+
 const longest = 80;
 
 /** A name or a title that somebody gave, on one line. */
