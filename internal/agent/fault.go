@@ -31,7 +31,7 @@ func (a *attempt) give(parent context.Context, err error) error {
 	fault, faulty := errors.AsType[*Fault](err)
 	switch {
 	case errors.Is(err, errLost):
-		return nil
+		return err
 	case limited:
 		return a.stop(ctx, limit)
 	case errors.Is(err, errUnknownOutcome):
@@ -52,14 +52,10 @@ func (a *attempt) stop(ctx context.Context, limit *limitError) error {
 	return a.finally(ctx, workspace.RoundStopped, *a.stopped(limit))
 }
 
-// finally ends round and task, unless the round was lost.
+// finally ends round and task.
 func (a *attempt) finally(ctx context.Context, state workspace.RoundState, end workspace.TaskEnd) error {
 	use := workspace.Use{Tokens: a.tokens, Took: a.Now().Sub(a.began)}
-	err := a.Units.Write(ctx, func(tx access.Tx) error { return a.endTask(ctx, tx, state, end, use) })
-	if errors.Is(err, errLost) {
-		return nil
-	}
-	return err
+	return a.Units.Write(ctx, func(tx access.Tx) error { return a.endTask(ctx, tx, state, end, use) })
 }
 
 // interrupt gives the round back because the server stops. A turn with effects
@@ -74,17 +70,13 @@ func (a *attempt) interrupt(ctx context.Context, why error) error {
 // giveBack makes the round wait for another attempt.
 func (a *attempt) giveBack(ctx context.Context, faults int64, reason string, effect bool) error {
 	use := workspace.Use{Tokens: a.tokens, Took: a.Now().Sub(a.began)}
-	err := a.whileHeld(ctx, func(tx access.Tx) (bool, error) {
+	return a.whileHeld(ctx, func(tx access.Tx) (bool, error) {
 		ok, err := a.Store.GiveBack(ctx, tx, a.ref, faults, reason, effect, use)
 		if err != nil || !ok {
 			return ok, err
 		}
 		return true, a.account(ctx, tx, use)
 	})
-	if errors.Is(err, errLost) {
-		return nil
-	}
-	return err
 }
 
 // fail says what becomes of a round whose turn failed: it is taken again later,
@@ -129,7 +121,7 @@ func (a *attempt) wait(ctx context.Context, since time.Time) error {
 	reason := fmt.Sprintf("unknown_outcome: What %s began at %s was interrupted, and may have had an effect. It is not repeated before a person says so.",
 		a.agent.Slug, since.UTC().Format(time.RFC3339))
 	use := workspace.Use{Took: a.Now().Sub(a.began)}
-	err := a.whileHeld(ctx, func(tx access.Tx) (bool, error) {
+	return a.whileHeld(ctx, func(tx access.Tx) (bool, error) {
 		if err := a.job.Complete(ctx, tx); err != nil {
 			return false, err
 		}
@@ -139,8 +131,4 @@ func (a *attempt) wait(ctx context.Context, since time.Time) error {
 		}
 		return true, a.account(ctx, tx, use)
 	})
-	if errors.Is(err, errLost) {
-		return nil
-	}
-	return err
 }

@@ -88,14 +88,14 @@ func (r *Runner) Work(ctx context.Context, job Job) error {
 		return err
 	}
 	held, release := a.hold(ctx)
-	defer release()
-	if err := a.take(held); err != nil {
-		release()
-		return a.give(ctx, err)
-	}
+	err = a.take(held)
 	release()
-	err = a.commit(ctx)
-	if errors.Is(err, errLost) {
+	if err == nil {
+		err = a.commit(ctx)
+	} else {
+		err = a.give(ctx, err)
+	}
+	if errors.Is(err, errLost) { // whoever took it away says what becomes of it
 		return nil
 	}
 	return err

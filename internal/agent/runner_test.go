@@ -296,6 +296,22 @@ func TestStoppingATaskEndsItsTurnWithinASecond(t *testing.T) {
 	})
 }
 
+func TestAFaultOfATaskThatWasStoppedEndsItsJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "agent", 1, 3)
+		w.script(func(context.Context, agent.Turn, func(string)) (agent.Reply, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.rows.task.State, w.rows.rounds[0].State = workspace.TaskStopped, workspace.RoundStopped
+			return agent.Reply{}, fault("down")
+		})
+		n := &node{world: w}
+		if err := n.runner().Work(t.Context(), job(1)); err != nil {
+			t.Errorf("Work gives %v, want nil: nothing is left to do", err)
+		}
+	})
+}
+
 func TestAServerThatStopsGivesTheRoundBack(t *testing.T) {
 	for _, external := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -23,7 +23,7 @@ const (
 
 // hold gives a context that ends when the round is lost, with errLost as its
 // cause, or when its time is used up, with a *limitError. Release ends the watch
-// and waits for it; it may be called again.
+// and waits for it.
 func (a *attempt) hold(ctx context.Context) (held context.Context, release func()) {
 	held, end := context.WithCancelCause(ctx)
 	if a.allowed.time > 0 {
