@@ -7,6 +7,7 @@ package testkit
 import (
 	"context"
 	"database/sql"
+	"io"
 	"log/slog"
 	"net/url"
 	"sync"
@@ -28,6 +29,7 @@ type House struct {
 	Workspace string // its ID
 
 	tune func(*config.Config) // what differs from the defaults
+	log  io.Writer            // of the server
 
 	mu  sync.Mutex
 	now time.Time // guarded by mu
@@ -50,7 +52,13 @@ func Open(t testing.TB, o storage.Options) *House {
 // OpenWith is Open with other settings.
 func OpenWith(t testing.TB, o storage.Options, tune func(*config.Config)) *House {
 	t.Helper()
-	h := &House{TB: t, Options: o, now: time.Now().Truncate(time.Millisecond), tune: tune}
+	return OpenLogging(t, o, io.Discard, tune)
+}
+
+// OpenLogging is OpenWith with a place for everything that the server logs.
+func OpenLogging(t testing.TB, o storage.Options, log io.Writer, tune func(*config.Config)) *House {
+	t.Helper()
+	h := &House{TB: t, Options: o, now: time.Now().Truncate(time.Millisecond), tune: tune, log: log}
 	h.settle(h.putUp())
 	return h
 }
@@ -59,7 +67,7 @@ func OpenWith(t testing.TB, o storage.Options, tune func(*config.Config)) *House
 // people; only PostgreSQL has room for one.
 func (h *House) Beside() *House {
 	h.Helper()
-	other := &House{TB: h.TB, Options: h.Options, Workspace: h.Workspace, now: h.Now(), tune: h.tune}
+	other := &House{TB: h.TB, Options: h.Options, Workspace: h.Workspace, now: h.Now(), tune: h.tune, log: h.log}
 	other.Base, _ = other.putUp()
 	other.Owner = other.visitor(h.Owner.Email)
 	other.Owner.ID = h.Owner.ID
@@ -76,7 +84,11 @@ func (h *House) putUp() (base, setupURL string) {
 	}
 	c.Listen, c.RateLimits, c.Database, c.ShutdownPatience = "127.0.0.1:0", "off", h.Options.DatabaseURL, 2*time.Second
 	h.tune(&c)
-	a, err := app.New(context.Background(), c, slog.New(slog.DiscardHandler), app.Options{
+	logger := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	if h.log == io.Discard {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	a, err := app.New(context.Background(), c, logger, app.Options{
 		Now: h.Now, Version: "0.0.0-test", Database: h.Options,
 	})
 	if err != nil {

@@ -29,7 +29,7 @@ type Config struct {
 	// BaseURL ends where v1/messages is added; v1 at its end is left out. "" is
 	// https://api.anthropic.com.
 	BaseURL string
-	// Key is sent as x-api-key, if there is one.
+	// Key is sent as a bearer token, as the SDK does, if there is one.
 	Key exchange.Key
 	// Model is asked where the turn names none.
 	Model string
