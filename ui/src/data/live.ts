@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react';
 import { onSignedOut } from './api.ts';
 import { cache } from './cache.ts';
-import { Stream, type ServerEvent, type State, type Told } from './stream.ts';
+import { Stream, type RoundText, type ServerEvent, type State, type Told } from './stream.ts';
 import workerAddress from './stream.worker.ts?sharedworker&url';
 
 /** How the live connection is, for the shell. */
@@ -46,15 +46,28 @@ export function onEvent(told: (event: ServerEvent) => void): () => void {
   return () => listeners.delete(told);
 }
 
-// Pushes are dealt with ten times a second at most, and one for each thing.
+const readers = new Set<(text: RoundText) => void>();
+
+/** Hears what agents say while they speak, until the function that it returns is called. */
+export function onText(told: (text: RoundText) => void): () => void {
+  readers.add(told);
+  return () => readers.delete(told);
+}
+
+// Pushes are dealt with ten times a second at most, and the same one once.
 const rhythm = 100;
 const waiting = new Map<string, ServerEvent>();
+let said: RoundText[] = [];
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 function hear(told: Told) {
   switch (told.what) {
     case 'event':
-      waiting.set(`${told.event.kind} ${told.event.id} ${told.event.type}`, told.event);
+      waiting.set(nameOf(told.event), told.event);
+      timer ??= setTimeout(flush, rhythm);
+      break;
+    case 'text':
+      said.push(told.text);
       timer ??= setTimeout(flush, rhythm);
       break;
     case 'resync':
@@ -74,10 +87,16 @@ function hear(told: Told) {
   }
 }
 
+/** Two handoffs of a session are two things that happened; a note that was written twice is one. */
+const nameOf = ({ kind, id, type, data }: ServerEvent) => `${kind} ${id} ${type} ${data ? JSON.stringify(data) : ''}`;
+
 function flush() {
   timer = undefined;
   const events = [...waiting.values()];
+  const texts = said;
   waiting.clear();
+  said = [];
+  for (const text of texts) readers.forEach(reader => reader(text));
   for (const event of events) {
     for (const handler of handlers.get(event.kind) ?? []) void handler(event);
     listeners.forEach(listener => listener(event));

@@ -17,9 +17,20 @@ export interface ServerEvent {
   at: string;
 }
 
+/** A piece of what an agent says in a round that runs. */
+export interface RoundText {
+  task_id: string;
+  session_id: string;
+  number: number;
+  /** Unicode code points of the round before this piece; at 0 the round begins anew. */
+  offset: number;
+  text: string;
+}
+
 /** What a stream tells its listeners. */
 export type Told =
   | { what: 'event'; event: ServerEvent }
+  | { what: 'text'; text: RoundText }
   /** Everything that was fetched may be old: events were missed. */
   | { what: 'resync' }
   | { what: 'state'; state: State; version: string };
@@ -123,6 +134,9 @@ export class Stream {
         break;
       case 'event':
         this.#tell({ what: 'event', event: value as ServerEvent });
+        break;
+      case 'round.text':
+        this.#tell({ what: 'text', text: value as RoundText });
         break;
     }
   }
