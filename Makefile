@@ -85,7 +85,7 @@ probe-faults: build ## osfoundry probe against the stand-in server with each of 
 	e2e/probe/run.sh $(HOSTS_DIR)
 
 .PHONY: bench
-bench: build ## calls per second beside reference servers, in one run
+bench: build ## calls per second beside reference servers, and how soon tasks start, in one run
 	@scripts/need.sh go
 	bench/run.sh $(BENCH_DIR)
 

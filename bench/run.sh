@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# Calls per second of the product beside the limit and other servers, in one run.
+# Calls per second of the product beside the limit and other servers, and then how
+# soon queued tasks start and how many get done, in one run.
 # usage: bench/run.sh BENCH_DIR [ROUNDS] [SECONDS]
 #
 # BENCH_DIR is the benchmark's folder (load generator, reference servers). All
 # servers answer the same tools/call for the same tokens and notes; the table's
 # "vs limit" is the ratio to a bare net/http server in the same round. With
-# POSTGRES=0 the PostgreSQL rows are left out.
+# POSTGRES=0 the PostgreSQL rows are left out, with CALLS=0 all but the tasks.
+# TASKS is the number of tasks in the burst.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bench=$(cd "${1:?usage: bench/run.sh BENCH_DIR [ROUNDS] [SECONDS]}" && pwd)
 rounds=${2:-3} seconds=${3:-10}
-notes=${NOTES:-100000}
+notes=${NOTES:-100000} tasks=${TASKS:-2000} calls=${CALLS:-1}
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/osfoundry-bench.XXXXXX")
 pgbin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1 || true)
@@ -22,25 +24,38 @@ finish() {
 trap finish EXIT
 chmod 755 "$work"
 
-# The benchmark's folder may be read-only: it is copied before it is built.
-cp -r "$bench" "$work/harness" && chmod -R u+w "$work/harness"
 export ROOT=$work HARNESS=$work/harness BIN=$work/bin DATA=$work/data PGDIR=$work/pg
 mkdir -p "$BIN" "$DATA" "$PGDIR"
 echo "building" >&2
-(cd "$HARNESS" && go build -o "$BIN/" ./cmd/bench ./cmd/seed ./cmd/ref ./cmd/gosdk ./cmd/mcpgo ./cmd/checkbench)
-(cd "$here/.." && go build -o "$BIN/osfoundry" ./cmd/osfoundry && go build -o "$BIN/osfoundry-seed" ./bench/seed)
-(cd "$HARNESS/ts" && npm ci --no-audit --no-fund --loglevel=error >/dev/null)
+(cd "$here/.." && go build -o "$BIN/osfoundry" ./cmd/osfoundry && go build -o "$BIN/osfoundry-seed" ./bench/seed && go build -o "$BIN/osfoundry-queue" ./bench/queue)
+if [ "$calls" != 0 ]; then
+  # The benchmark's folder may be read-only: it is copied before it is built.
+  cp -r "$bench" "$HARNESS" && chmod -R u+w "$HARNESS"
+  (cd "$HARNESS" && go build -o "$BIN/" ./cmd/bench ./cmd/seed ./cmd/ref ./cmd/gosdk ./cmd/mcpgo ./cmd/checkbench)
+  (cd "$HARNESS/ts" && npm ci --no-audit --no-fund --loglevel=error >/dev/null)
+fi
 
 only=bare-v1,gosdk-stateless,mcp-go,ts-sdk-v1,python-stdlib,sqlite-modernc,product
-product_pg=
+product_pg='' queue_pg=''
 if [ "${POSTGRES:-1}" != 0 ] && [ -n "$pgbin" ]; then
   [ "$(id -u)" != 0 ] || chown postgres "$PGDIR"
   as "$pgbin/initdb -D $PGDIR/data -A trust -U bench -E UTF8 --locale=C" >/dev/null
   as "printf \"listen_addresses=''\nunix_socket_directories='$PGDIR'\nport=54329\nshared_buffers=512MB\nmax_wal_size=4GB\n\" >>$PGDIR/data/postgresql.conf"
   as "taskset -c 0 $pgbin/pg_ctl -D $PGDIR/data -l $PGDIR/log -w start" >/dev/null
   "$pgbin/createdb" -h "$PGDIR" -p 54329 -U bench product
+  "$pgbin/createdb" -h "$PGDIR" -p 54329 -U bench queue
   product_pg="postgres://bench@/product?host=$PGDIR&port=54329"
+  queue_pg="postgres://bench@/queue?host=$PGDIR&port=54329"
   only=$only,product-pg
+fi
+
+# The one core is the servers', the other the load's.
+task_table() {
+  taskset -c 1 "$BIN/osfoundry-queue" -binary "$BIN/osfoundry" -core 0 -tasks "$tasks" ${queue_pg:+-database "$queue_pg"}
+}
+if [ "$calls" = 0 ]; then
+  task_table
+  exit
 fi
 
 echo "seeding $notes notes" >&2
@@ -61,3 +76,4 @@ cat >"$DATA/targets.json" <<JSON
 ]
 JSON
 "$BIN/bench" -targets "$DATA/targets.json" -pairs "$DATA/pairs" -rounds "$rounds" -d "${seconds}s" -only "$only"
+task_table
