@@ -22,6 +22,8 @@ type handoffAgent struct {
 // handoff is an outside assistant's proposal with all that accepting it approves.
 type handoff struct {
 	ID              string                 `json:"id"`
+	WorkspaceID     string                 `json:"workspace_id"`
+	ProjectID       string                 `json:"project_id"` // of the session now
 	SessionID       string                 `json:"session_id"`
 	SessionType     workspace.SessionType  `json:"session_type"`
 	SessionTitle    string                 `json:"session_title"`
@@ -43,15 +45,17 @@ type handoff struct {
 }
 
 type handoffProposer struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Slug string `json:"slug"`
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Slug     string `json:"slug"`
+	Host     string `json:"host"` // where its approver was sent back to
+	Approver named  `json:"approver"`
 }
 
 func handoffOf(h workspace.ShownHandoff) handoff {
 	out := handoff{
-		ID: h.ID, SessionID: h.SessionID, SessionType: h.Session.Type, SessionTitle: h.Session.Title, SessionVersion: h.Session.Version,
-		Connection: handoffProposer{ID: h.ConnectionID, Name: h.Connection, Slug: h.Slug},
+		ID: h.ID, WorkspaceID: h.WorkspaceID, ProjectID: h.ProjectID, SessionID: h.SessionID, SessionType: h.Session.Type, SessionTitle: h.Session.Title, SessionVersion: h.Session.Version,
+		Connection: handoffProposer{ID: h.ConnectionID, Name: h.Connection, Slug: h.Slug, Host: h.Host, Approver: namedOf(h.Approver)},
 		Goal:       h.Goal, ContextSummary: h.ContextSummary, RequestedOutput: h.RequestedOutput, MaxRounds: h.Rounds,
 		Agents: make([]handoffAgent, len(h.Session.Agents)), State: h.State, Reason: h.Reason, Digest: h.Digest,
 		CreatedAt: h.CreatedAt, ExpiresAt: unlessZero(h.ExpiresAt), DecidedAt: unlessZero(h.DecidedAt), TaskID: h.TaskID,
@@ -81,17 +85,30 @@ type handoffCalls struct{ handoffs *workspace.Handoffs }
 // HandoffRoutes are what outside assistants propose, and what people decide.
 func HandoffRoutes(handoffs *workspace.Handoffs) []Route {
 	s := handoffCalls{handoffs}
+	state := Query{Name: "state", Arg: "enum=pending|accepted|declined|cancelled", Doc: "Only those in this state"}
 	const path = "/api/v1/agent-sessions/{session}/external-handoffs"
 	return []Route{
+		Handle(Rule{Method: http.MethodGet, Path: "/api/v1/handoffs", Operation: "handoff.inbox",
+			Summary: "What assistants proposed for the sessions where the caller may decide, newest first", Paged: true,
+			Filters: []Query{state, {Name: "workspace", Doc: "Only those of this workspace"}}}, s.inbox),
 		Handle(Rule{Method: http.MethodGet, Path: path, Operation: "handoff.list", Summary: "What assistants proposed for the session, newest first",
 			Kind: access.KindSession, Right: access.RightView, Paged: true,
-			Filters: []Query{{Name: "state", Arg: "enum=pending|accepted|declined|cancelled", Doc: "Only those in this state"}}}, s.list),
+			Filters: []Query{state}}, s.list),
 		Handle(Rule{Method: http.MethodGet, Path: path + "/{handoff}", Operation: "handoff.get", Summary: "One handoff",
 			Kind: access.KindSession, Right: access.RightView}, s.get),
 		Handle(Rule{Method: http.MethodPost, Path: path + "/{handoff}/decision", Operation: "handoff.decide", Caller: Browser,
 			Summary: "Accept a handoff, which queues its task, or decline it; only in the browser",
 			Kind:    access.KindSession, Right: access.RightEdit}, s.decide),
 	}
+}
+
+func (s handoffCalls) inbox(ctx context.Context, c *Call, _ Nothing) (List[handoff], error) {
+	f := workspace.HandoffFilter{State: workspace.HandoffState(c.Query("state"))}
+	if id := c.Query("workspace"); id != "" {
+		f.WorkspaceID = idOf(id)
+	}
+	l, err := s.handoffs.Decidable(ctx, c.Tx, c.Who, f, c.Page)
+	return listOf(c, l, handoffOf), err
 }
 
 func (s handoffCalls) list(ctx context.Context, c *Call, _ Nothing) (List[handoff], error) {

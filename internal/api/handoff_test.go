@@ -81,7 +81,8 @@ func TestAPersonAcceptsWhatWasShown(t *testing.T) {
 		h := w.shown("h1")
 		for field, want := range map[string]any{
 			"id": "h1", "session_id": "crew", "session_type": "agent", "session_title": "crew", "session_version": 1.0, "goal": "Sum up", "context_summary": "Two notes.",
-			"requested_output": "A page.", "max_rounds": 3.0, "state": "pending", "connection": map[string]any{"id": "desk", "name": "desk", "slug": "desk"},
+			"requested_output": "A page.", "max_rounds": 3.0, "state": "pending", "connection": map[string]any{"id": "desk", "name": "desk", "slug": "desk", "host": "", "approver": map[string]any{"id": "ben", "name": "Name of ben"}},
+			"workspace_id": "atlas", "project_id": "alpha",
 			"agents":     []any{map[string]any{"slug": "worker", "provider": "rehearsal", "kind": "rehearsal", "tools": []any{}}},
 			"expires_at": nil, "decided_at": nil, "decided_by": nil, "task_id": nil, "reason": nil,
 		} {

@@ -92,6 +92,7 @@ var probes = map[string]probe{
 	"seat.list":                    {view, "", ``},
 	"seat.give":                    {manage, "", `{"seat":"none"}`},
 	"seat.take":                    {manage, "", ``},
+	"handoff.inbox":                {own, "", ``},
 	"handoff.list":                 {view, "", ``},
 	"handoff.get":                  {view, "", ``},
 	"handoff.decide":               {edit, "", `{"decision":"none"}`},

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/osfoundry/osfoundry/internal/access"
@@ -41,8 +42,9 @@ func (Handoffs) Handoff(ctx context.Context, tx access.Tx, workspaceID, handoffI
 func handoffOf(r gen.HandoffRow) workspace.Handoff {
 	return workspace.Handoff{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, SessionID: r.SessionID, SessionType: workspace.SessionType(r.Type),
-		ConnectionID: r.ConnectionID, Connection: r.ConnectionName, Slug: r.Slug,
-		Goal: r.Goal, ContextSummary: r.ContextSummary, RequestedOutput: r.RequestedOutput, MaxRounds: r.MaxRounds,
+		ProjectID: r.ProjectID, ConnectionID: r.ConnectionID, Connection: r.ConnectionName, Slug: r.Slug, Host: r.RedirectHost,
+		Approver: workspace.Named{ID: r.ApproverID, Name: r.Approver},
+		Goal:     r.Goal, ContextSummary: r.ContextSummary, RequestedOutput: r.RequestedOutput, MaxRounds: r.MaxRounds,
 		State: workspace.HandoffState(r.State), Reason: r.Reason, CreatedAt: timeOf(r.CreatedAt), ExpiresAt: timeOf(r.ExpiresAt),
 		DecidedAt: timeOf(r.DecidedAt), DecidedBy: workspace.Named{ID: r.DecidedBy, Name: r.Decider}, TaskID: r.TaskID,
 	}
@@ -50,10 +52,12 @@ func handoffOf(r gen.HandoffRow) workspace.Handoff {
 
 // selectHandoffs reads the columns of gen.HandoffRow.
 const selectHandoffs = `SELECT h.id, h.workspace_id, h.session_id, h.connection_id, h.goal, h.context_summary, h.requested_output, h.max_rounds,
-		h.state, h.reason, h.created_at, h.expires_at, h.decided_at, h.decided_by, s.type, c.name, c.slug, COALESCE(u.name, ''), COALESCE(k.id, '')
+		h.state, h.reason, h.created_at, h.expires_at, h.decided_at, h.decided_by, s.type, s.project_id,
+		c.name, c.slug, c.redirect_host, c.approver_id, v.name, COALESCE(u.name, ''), COALESCE(k.id, '')
 	FROM handoffs h
 	JOIN sessions s ON s.id = h.session_id
 	JOIN connections c ON c.id = h.connection_id
+	JOIN users v ON v.id = c.approver_id
 	LEFT JOIN users u ON u.id = h.decided_by
 	LEFT JOIN tasks k ON k.handoff_id = h.id
 	WHERE `
@@ -61,7 +65,8 @@ const selectHandoffs = `SELECT h.id, h.workspace_id, h.session_id, h.connection_
 func scanHandoff(scan func(...any) error) (workspace.Handoff, error) {
 	var r gen.HandoffRow
 	err := scan(&r.ID, &r.WorkspaceID, &r.SessionID, &r.ConnectionID, &r.Goal, &r.ContextSummary, &r.RequestedOutput, &r.MaxRounds,
-		&r.State, &r.Reason, &r.CreatedAt, &r.ExpiresAt, &r.DecidedAt, &r.DecidedBy, &r.Type, &r.ConnectionName, &r.Slug, &r.Decider, &r.TaskID)
+		&r.State, &r.Reason, &r.CreatedAt, &r.ExpiresAt, &r.DecidedAt, &r.DecidedBy, &r.Type, &r.ProjectID,
+		&r.ConnectionName, &r.Slug, &r.RedirectHost, &r.ApproverID, &r.Approver, &r.Decider, &r.TaskID)
 	return handoffOf(r), err
 }
 
@@ -96,6 +101,40 @@ func (Handoffs) SessionHandoffs(ctx context.Context, tx access.Tx, workspaceID, 
 	f.SessionID = sessionID
 	narrowHandoffs(&q, f, page)
 	return collect(ctx, tx, &q, "list handoffs of session", scanHandoff)
+}
+
+// DecidableHandoffs is workspace.HandoffStore.DecidableHandoffs. It asks what
+// access.CheckPerson asks of an edit of the session.
+func (Handoffs) DecidableHandoffs(ctx context.Context, tx access.Tx, userID string, f workspace.HandoffFilter, page workspace.Page) ([]workspace.Handoff, error) {
+	var q statement
+	q.add(selectHandoffs+`h.workspace_id IN (SELECT m.workspace_id FROM memberships m WHERE m.user_id = ? AND m.role IN (?, ?))`,
+		userID, string(access.RoleOwner), string(access.RoleEditor))
+	if f.WorkspaceID != "" {
+		q.add(` AND h.workspace_id = ?`, f.WorkspaceID)
+	}
+	q.add(` AND EXISTS (SELECT 1 FROM projects p WHERE p.id = s.project_id AND (p.private = 0 OR EXISTS (
+			SELECT 1 FROM project_members pm WHERE pm.project_id = p.id AND pm.user_id = ?)))
+		AND (s.has_acl = 0 OR EXISTS (SELECT 1 FROM resource_acl a WHERE a.resource_id = s.id AND a.user_id = ? AND a.access = 'edit'))`, userID, userID)
+	narrowHandoffs(&q, f, page)
+	return collect(ctx, tx, &q, "list handoffs that a person may decide", scanHandoff)
+}
+
+// SessionsOf is workspace.HandoffStore.SessionsOf.
+func (Handoffs) SessionsOf(ctx context.Context, tx access.Tx, handoffs []workspace.Handoff) (map[string]workspace.Session, error) {
+	sessions := make(map[string]workspace.Session)
+	for _, h := range handoffs {
+		if _, read := sessions[h.SessionID]; read {
+			continue
+		}
+		r, err := on(tx).SessionRow(ctx, h.SessionID, h.WorkspaceID)
+		if err != nil {
+			return nil, fmt.Errorf("read session of handoff %s: %w", h.ID, err)
+		}
+		if sessions[h.SessionID], err = agentSessionOf(r); err != nil {
+			return nil, err
+		}
+	}
+	return sessions, nil
 }
 
 // OwnHandoffs is workspace.HandoffStore.OwnHandoffs.

@@ -42,9 +42,12 @@ type Handoff struct {
 	WorkspaceID     string
 	SessionID       string
 	SessionType     SessionType
+	ProjectID       string // of the session now
 	ConnectionID    string // that proposed it
 	Connection      string // its display name now
 	Slug            string // of the connection
+	Host            string // where the connection's approver was sent back to
+	Approver        Named  // of the connection
 	Goal            string
 	ContextSummary  string
 	RequestedOutput string
@@ -77,6 +80,7 @@ type Proposal struct {
 
 // HandoffFilter narrows a list of handoffs. Zero values narrow nothing.
 type HandoffFilter struct {
+	WorkspaceID string
 	SessionID   string
 	SessionType SessionType
 	State       HandoffState
@@ -116,6 +120,10 @@ type HandoffStore interface {
 	Handoff(ctx context.Context, tx access.Tx, workspaceID, handoffID string) (h Handoff, ok bool, err error)
 	// SessionHandoffs lists those of a session, whoever proposed them.
 	SessionHandoffs(ctx context.Context, tx access.Tx, workspaceID, sessionID string, f HandoffFilter, page Page) ([]Handoff, error)
+	// DecidableHandoffs lists those of all sessions that the person may edit.
+	DecidableHandoffs(ctx context.Context, tx access.Tx, userID string, f HandoffFilter, page Page) ([]Handoff, error)
+	// SessionsOf reads the sessions of these handoffs, by ID.
+	SessionsOf(ctx context.Context, tx access.Tx, handoffs []Handoff) (map[string]Session, error)
 	// OwnHandoffs lists those that the scope's connection proposed, in sessions that
 	// it may see.
 	OwnHandoffs(ctx context.Context, tx access.Tx, in Scope, f HandoffFilter, page Page) ([]Handoff, error)
@@ -383,6 +391,34 @@ func (s *Handoffs) OfSession(ctx context.Context, tx access.Tx, p access.Permit,
 	cut := Cut(asOf(rows, f.Now), page.Limit, handoffID)
 	shown, err := s.show(ctx, tx, p, cut.Items...)
 	return Listing[ShownHandoff]{Items: shown, Next: cut.Next}, err
+}
+
+// Decidable lists the handoffs of all sessions where the person may decide, newest
+// first. What is listed is no permit: deciding is checked anew.
+func (s *Handoffs) Decidable(ctx context.Context, tx access.Tx, who access.Principal, f HandoffFilter, page Page) (Listing[ShownHandoff], error) {
+	f.Now = s.now()
+	rows, err := s.store.DecidableHandoffs(ctx, tx, who.UserID, f, Page{page.After, page.Limit + 1})
+	if err != nil {
+		return Listing[ShownHandoff]{}, err
+	}
+	cut := Cut(asOf(rows, f.Now), page.Limit, handoffID)
+	sessions, err := s.store.SessionsOf(ctx, tx, cut.Items)
+	if err != nil {
+		return Listing[ShownHandoff]{}, err
+	}
+	providers := make(map[string][]Provider, len(sessions))
+	for id, session := range sessions {
+		if providers[id], err = s.providersOf(ctx, tx, session); err != nil {
+			return Listing[ShownHandoff]{}, err
+		}
+	}
+	shown := make([]ShownHandoff, len(cut.Items))
+	for i, h := range cut.Items {
+		if shown[i], err = show(h, sessions[h.SessionID], providers[h.SessionID]); err != nil {
+			return Listing[ShownHandoff]{}, err
+		}
+	}
+	return Listing[ShownHandoff]{Items: shown, Next: cut.Next}, nil
 }
 
 // OneOfSession is one handoff of the permit's session, for people.

@@ -50,15 +50,21 @@ func (s *Handoffs) show(ctx context.Context, tx access.Tx, p access.Permit, hand
 	}
 	shown := make([]ShownHandoff, len(handoffs))
 	for i, h := range handoffs {
-		shown[i] = ShownHandoff{Handoff: h, Session: session, Providers: providers, Rounds: min(h.MaxRounds, session.MaxRounds)}
-		if h.State != HandoffPending {
-			continue
-		}
-		if shown[i].Digest, err = shown[i].digest(); err != nil {
+		if shown[i], err = show(h, session, providers); err != nil {
 			return nil, err
 		}
 	}
 	return shown, nil
+}
+
+func show(h Handoff, session Session, providers []Provider) (ShownHandoff, error) {
+	shown := ShownHandoff{Handoff: h, Session: session, Providers: providers, Rounds: min(h.MaxRounds, session.MaxRounds)}
+	if h.State != HandoffPending {
+		return shown, nil
+	}
+	var err error
+	shown.Digest, err = shown.digest()
+	return shown, err
 }
 
 // providersOf are the configured providers of the session's agents, in the order of

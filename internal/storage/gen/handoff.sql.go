@@ -130,10 +130,12 @@ func (q *Queries) ExpiredHandoffs(ctx context.Context, now int64, most int32) ([
 const handoff = `-- name: Handoff :one
 SELECT h.id, h.workspace_id, h.session_id, h.connection_id, h.goal, h.context_summary, h.requested_output, h.max_rounds, h.state, h.reason,
   h.created_at, h.expires_at, h.decided_at, h.decided_by,
-  s.type, c.name AS connection_name, c.slug, COALESCE(u.name, '') AS decider, COALESCE(k.id, '') AS task_id
+  s.type, s.project_id, c.name AS connection_name, c.slug, c.redirect_host, c.approver_id, a.name AS approver,
+  COALESCE(u.name, '') AS decider, COALESCE(k.id, '') AS task_id
 FROM handoffs h
 JOIN sessions s ON s.id = h.session_id
 JOIN connections c ON c.id = h.connection_id
+JOIN users a ON a.id = c.approver_id
 LEFT JOIN users u ON u.id = h.decided_by
 LEFT JOIN tasks k ON k.handoff_id = h.id
 WHERE h.workspace_id = $1 AND h.id = $2
@@ -155,8 +157,12 @@ type HandoffRow struct {
 	DecidedAt       int64
 	DecidedBy       string
 	Type            string
+	ProjectID       string
 	ConnectionName  string
 	Slug            string
+	RedirectHost    string
+	ApproverID      string
+	Approver        string
 	Decider         string
 	TaskID          string
 }
@@ -180,8 +186,12 @@ func (q *Queries) Handoff(ctx context.Context, workspaceID string, handoffID str
 		&i.DecidedAt,
 		&i.DecidedBy,
 		&i.Type,
+		&i.ProjectID,
 		&i.ConnectionName,
 		&i.Slug,
+		&i.RedirectHost,
+		&i.ApproverID,
+		&i.Approver,
 		&i.Decider,
 		&i.TaskID,
 	)

@@ -225,6 +225,38 @@ func (q *Queries) SessionACL(ctx context.Context, sessionID string, workspaceID 
 	return items, nil
 }
 
+const sessionRow = `-- name: SessionRow :one
+SELECT s.id, s.workspace_id, s.project_id, s.type, s.title, s.owner_id, s.version, s.agents, s.done, s.max_rounds, s.day_rounds, s.day_tokens, s.day_minutes, s.local_only, s.has_acl, s.archived_at, s.created_at, s.created_by, s.updated_at, s.updated_by FROM sessions s WHERE s.id = $1 AND s.workspace_id = $2
+`
+
+func (q *Queries) SessionRow(ctx context.Context, sessionID string, workspaceID string) (Session, error) {
+	row := q.db.QueryRowContext(ctx, sessionRow, sessionID, workspaceID)
+	var i Session
+	err := row.Scan(
+		&i.ID,
+		&i.WorkspaceID,
+		&i.ProjectID,
+		&i.Type,
+		&i.Title,
+		&i.OwnerID,
+		&i.Version,
+		&i.Agents,
+		&i.Done,
+		&i.MaxRounds,
+		&i.DayRounds,
+		&i.DayTokens,
+		&i.DayMinutes,
+		&i.LocalOnly,
+		&i.HasAcl,
+		&i.ArchivedAt,
+		&i.CreatedAt,
+		&i.CreatedBy,
+		&i.UpdatedAt,
+		&i.UpdatedBy,
+	)
+	return i, err
+}
+
 const setSessionACL = `-- name: SetSessionACL :execrows
 UPDATE sessions SET has_acl = $1
 WHERE id = $2 AND workspace_id = $3 AND project_id = $4

@@ -11,10 +11,12 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', $10, $11, 0, '');
 -- name: Handoff :one
 SELECT h.id, h.workspace_id, h.session_id, h.connection_id, h.goal, h.context_summary, h.requested_output, h.max_rounds, h.state, h.reason,
   h.created_at, h.expires_at, h.decided_at, h.decided_by,
-  s.type, c.name AS connection_name, c.slug, COALESCE(u.name, '') AS decider, COALESCE(k.id, '') AS task_id
+  s.type, s.project_id, c.name AS connection_name, c.slug, c.redirect_host, c.approver_id, a.name AS approver,
+  COALESCE(u.name, '') AS decider, COALESCE(k.id, '') AS task_id
 FROM handoffs h
 JOIN sessions s ON s.id = h.session_id
 JOIN connections c ON c.id = h.connection_id
+JOIN users a ON a.id = c.approver_id
 LEFT JOIN users u ON u.id = h.decided_by
 LEFT JOIN tasks k ON k.handoff_id = h.id
 WHERE h.workspace_id = sqlc.arg(workspace_id) AND h.id = sqlc.arg(handoff_id);

@@ -9,6 +9,9 @@ UPDATE sessions SET title = sqlc.arg(title), project_id = sqlc.arg(to_project_id
   day_minutes = sqlc.arg(day_minutes), archived_at = sqlc.arg(archived_at), updated_at = sqlc.arg(updated_at), updated_by = sqlc.arg(updated_by)
 WHERE id = sqlc.arg(id) AND workspace_id = sqlc.arg(workspace_id) AND project_id = sqlc.arg(project_id) AND version = sqlc.arg(was);
 
+-- name: SessionRow :one
+SELECT s.* FROM sessions s WHERE s.id = sqlc.arg(session_id) AND s.workspace_id = sqlc.arg(workspace_id);
+
 -- name: ProjectSessions :many
 SELECT s.* FROM sessions s
 WHERE s.workspace_id = sqlc.arg(workspace_id) AND s.project_id = sqlc.arg(project_id) AND s.id > sqlc.arg(after)

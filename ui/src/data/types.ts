@@ -182,6 +182,7 @@ export interface Handoff {
   goal: string;
   id: string;
   max_rounds: number;
+  project_id: string;
   reason?: string;
   requested_output: string;
   session_id: string;
@@ -190,6 +191,7 @@ export interface Handoff {
   session_version: number;
   state: 'pending' | 'accepted' | 'declined' | 'cancelled';
   task_id?: string;
+  workspace_id: string;
 }
 
 export interface HandoffAgent {
@@ -206,6 +208,8 @@ export interface HandoffList {
 }
 
 export interface HandoffProposer {
+  approver: Named;
+  host: string;
   id: string;
   name: string;
   slug: string;
