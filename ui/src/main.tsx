@@ -6,6 +6,7 @@ import './styles/shell.css';
 import './styles/controls.css';
 import './styles/content.css';
 import './styles/note.css';
+import './styles/inbox.css';
 import { App } from './app/App.tsx';
 import { goLive } from './data/live.ts';
 import { speak } from './i18n/locale.ts';

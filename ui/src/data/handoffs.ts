@@ -8,7 +8,7 @@ const ofSession = (session: string) => ['session', session, 'handoffs'];
 
 /** Of all sessions of the workspace where this person may decide, newest first. */
 export const waitingQuery = (workspace: string) =>
-  listOptions<Handoff>(waitingKey(workspace), at`/workspaces/${workspace}/external-handoffs`, { state: 'pending' });
+  listOptions<Handoff>(waitingKey(workspace), '/handoffs', { state: 'pending', workspace });
 
 /** Of one session, newest first. */
 export const sessionHandoffsQuery = (session: string, state?: Handoff['state']) =>
@@ -32,22 +32,15 @@ export interface Decision {
 
 /**
  * Decides what was shown: the digest says what that was, so that nothing else is
- * approved. A refusal because somebody was first, or because it changed, brings
- * the handoff up to date before it is thrown.
+ * approved.
  */
 export async function decide(handoff: Handoff, decision: Decision): Promise<Handoff> {
-  try {
-    const decided = await post<Handoff>(`${one(handoff.session_id, handoff.id)}/decision`, {
-      ...decision,
-      ...(handoff.digest && { digest: handoff.digest }),
-    });
-    keepHandoff(decided);
-    return decided;
-  } catch (thrown) {
-    if (['already_decided', 'changed'].includes(asApiError(thrown).code))
-      await readAgain(handoff.session_id, handoff.id);
-    throw thrown;
-  }
+  const decided = await post<Handoff>(`${one(handoff.session_id, handoff.id)}/decision`, {
+    ...decision,
+    ...(handoff.digest && { digest: handoff.digest }),
+  });
+  keepHandoff(decided);
+  return decided;
 }
 
 /** The handoff as it stands now. */
