@@ -184,7 +184,9 @@ type task struct {
 	} `json:"rounds"`
 }
 
-func (k task) over() bool { return slices.Contains([]string{"succeeded", "failed", "stopped"}, k.State) }
+func (k task) over() bool {
+	return slices.Contains([]string{"succeeded", "failed", "stopped"}, k.State)
+}
 
 // String is what failures print of a task.
 func (k task) String() string {
