@@ -26,8 +26,8 @@ import (
 //
 // A driver asks the name, type and value of each column of each row, which costs
 // more than the joins do. So all comes as one column: IDs, words of ours and
-// numbers with a separator behind each, then free text, which could hold a
-// separator, with its number of characters before it.
+// numbers, then free text, which could hold a separator, with its number of
+// characters before it.
 
 // columns is a part of what is asked, with the place in a row where each of its
 // values goes: *string, *access.Role or *int64 for those of fixed, *string for those
@@ -39,12 +39,8 @@ type columns struct {
 	textDests  func(r *factsRow) []any
 }
 
-// separator stands behind the value of a fixed column, textMark behind the length
-// of a text.
-const (
-	separator = "|"
-	textMark  = ":"
-)
+// separator stands between any two values, and between a text and its length.
+const separator = "|"
 
 // factsRow takes the values of one statement.
 type factsRow struct {
@@ -226,16 +222,15 @@ type question struct {
 }
 
 func ask(parts []columns, from, where string) question {
-	var fixed, text strings.Builder
+	var fixed, text []string
 	for _, part := range parts {
-		for _, column := range part.fixed {
-			fixed.WriteString(` || ` + column + ` || '` + separator + `'`)
-		}
+		fixed = append(fixed, part.fixed...)
 		for _, column := range part.text {
-			text.WriteString(` || length(` + column + `) || '` + textMark + `' || ` + column)
+			text = append(text, `length(`+column+`)`, column)
 		}
 	}
-	return question{"SELECT ''" + fixed.String() + text.String() + from + where, parts, strings.Contains(from, "$2")}
+	list := `concat_ws('` + separator + `', ` + strings.Join(append(fixed, text...), ", ") + `)`
+	return question{"SELECT " + list + from + where, parts, strings.Contains(from, "$2")}
 }
 
 // The questions about a connection. A thing of another workspace is not joined,
@@ -417,7 +412,7 @@ func (q question) read(ctx context.Context, tx access.Tx, who, thing string) (r 
 // unpack puts the values where they go. A value too many or too few is an error,
 // and so a denial.
 func (q question) unpack(packed string, r *factsRow) error {
-	rest := packed
+	rest := packed + separator
 	for _, part := range q.parts {
 		for _, dest := range part.fixedDests(r) {
 			value, behind, found := strings.Cut(rest, separator)
@@ -450,7 +445,7 @@ func (q question) unpack(packed string, r *factsRow) error {
 
 // cutText takes the text at the beginning of s, which its length stands before.
 func cutText(s string) (text, behind string, err error) {
-	number, rest, found := strings.Cut(s, textMark)
+	number, rest, found := strings.Cut(s, separator)
 	chars, err := strconv.Atoi(number)
 	if !found || err != nil || chars < 0 {
 		return "", "", errors.New("facts lack a text")
@@ -463,7 +458,11 @@ func cutText(s string) (text, behind string, err error) {
 		_, size := utf8.DecodeRuneInString(rest[end:])
 		end += size
 	}
-	return rest[:end], rest[end:], nil
+	text = rest[:end]
+	if behind, found = strings.CutPrefix(rest[end:], separator); !found {
+		return "", "", errors.New("a text of the facts is too long")
+	}
+	return text, behind, nil
 }
 
 func put(dest any, value string) (err error) {
