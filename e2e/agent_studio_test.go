@@ -326,16 +326,17 @@ func (s *studio) audit(task string) (of []entry) {
 // audited are all entries of a tool, or all there are, newest first.
 func (s *studio) audited(tool string) (all []entry) {
 	s.Helper()
-	for cursor := ""; ; {
+	for path := "/workspaces/" + s.Workspace + "/audit?limit=100&tool=" + tool; ; {
 		var page struct {
 			Items []entry `json:"items"`
 			Next  string  `json:"next_cursor"`
 		}
-		s.Owner.Must("GET", "/workspaces/"+s.Workspace+"/audit?limit=100&tool="+tool+"&cursor="+cursor, nil, &page)
+		s.Owner.Must("GET", path, nil, &page)
 		all = append(all, page.Items...)
-		if cursor = page.Next; cursor == "" {
+		if page.Next == "" {
 			return all
 		}
+		path = "/workspaces/" + s.Workspace + "/audit?limit=100&tool=" + tool + "&cursor=" + page.Next
 	}
 }
 

@@ -81,8 +81,8 @@ func (db *DB) AgentFacts(ctx context.Context, tx access.Tx, round access.RoundRe
 		return f, nil
 	}
 	facts, err := db.PersonFacts(ctx, tx, person, ref)
-	if facts.WorkspaceID != workspaceID { // a thing of another workspace that the person is in too
-		facts.Found = false
+	if facts.WorkspaceID != workspaceID { // a thing that is nowhere, or in another workspace: the task still is in its own
+		facts.Found, facts.WorkspaceID, facts.ProjectID = false, workspaceID, ""
 	}
 	f.Person = &facts
 	return f, err

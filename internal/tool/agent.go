@@ -24,16 +24,13 @@ type AgentCall struct {
 // and number act once, whichever attempt of the round they come from.
 func (c *Catalogue) CallAgent(ctx context.Context, call AgentCall) ([]byte, error) {
 	t := c.tools[call.Name]
-	if t == nil || !t.ForAgents {
+	if t == nil {
 		return nil, ErrUnknown
 	}
-	arguments, err := withKey(t, call)
-	if err != nil {
-		return nil, err
-	}
+	arguments, fault := withKey(t, call)
 	return c.admit(ctx, &passage{
 		catalogue: c, caller: agent{call.Round}, started: c.Now(),
-		call: Call{Name: call.Name, Arguments: arguments},
+		call: Call{Name: call.Name, Arguments: arguments}, fault: fault,
 	})
 }
 
@@ -130,6 +127,9 @@ func (a agent) look(ctx context.Context, c *Catalogue, tx access.Tx, ref access.
 	seen := sight{
 		identify: func(time.Time) (access.Principal, error) { return access.IdentifyAgent(f) },
 		check: func(t *Tool, _ access.Ref, _ time.Time) (access.Permit, error) {
+			if !t.ForAgents { // whatever a session lists
+				return access.Permit{}, access.Refuse(access.Forbidden, "The tool %s is not for agents.", t.Name)
+			}
 			return access.CheckAgent(f, t.Name, t.Needs)
 		},
 	}

@@ -135,7 +135,7 @@ func (c *Catalogue) admit(ctx context.Context, p *passage) ([]byte, error) {
 
 	// 2 Read the arguments. Faults in them are answered only to a known token
 	// with the scope.
-	if p.tool != nil {
+	if p.tool != nil && p.fault == nil {
 		p.readArguments()
 	}
 
@@ -169,7 +169,7 @@ type passage struct {
 	tool      *Tool
 	arguments any
 	key       string // idempotency key, "" for reads
-	fault     error  // in the arguments
+	fault     error  // in the arguments; an agent's may be found before the gate
 	counted   bool   // towards the rate
 
 	ref    access.Ref // the first thing named
