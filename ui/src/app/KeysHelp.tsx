@@ -6,6 +6,7 @@ import { Dialog } from '../parts/Dialog.tsx';
 const keys: ReadonlyArray<readonly [TextKey, string[]]> = [
   ['app.keys.palette', ['Ctrl', 'K']],
   ['app.keys.home', ['G', 'H']],
+  ['app.keys.approvals', ['G', 'A']],
   ['app.keys.assistants', ['G', 'C']],
   ['app.keys.activity', ['G', 'Y']],
   ['app.keys.settings', ['G', 'S']],
@@ -13,6 +14,10 @@ const keys: ReadonlyArray<readonly [TextKey, string[]]> = [
   ['app.keys.save', ['Ctrl', 'S']],
   ['app.keys.tabs', ['Ctrl', 'Alt', '←/→']],
   ['app.keys.help', ['?']],
+  ['app.keys.move', ['J/K']],
+  ['app.keys.unfold', ['O']],
+  ['app.keys.accept', ['A', 'A']],
+  ['app.keys.decline', ['D']],
 ];
 
 export function KeysHelp({ onClose }: { onClose: () => void }) {

@@ -1,16 +1,5 @@
-import { useQueries } from '@tanstack/react-query';
-import {
-  Activity,
-  FileText,
-  Home,
-  Keyboard,
-  Plug,
-  Search,
-  Settings,
-  SquareStack,
-  Users,
-  type LucideIcon,
-} from 'lucide-react';
+import { Activity, Home, Inbox, Keyboard, Plug, Search, Settings, Users, type LucideIcon } from 'lucide-react';
+import { useState } from 'react';
 import {
   Autocomplete,
   Dialog,
@@ -24,16 +13,12 @@ import {
   SearchField,
   useFilter,
 } from 'react-aria-components';
-import { useList, type Page } from '../data/cache.ts';
-import { connectionsQuery } from '../data/connections.ts';
-import { at, get } from '../data/api.ts';
-import { projectsQuery } from '../data/projects.ts';
-import type { NoteFields } from '../data/types.ts';
+import { keep, kept } from '../data/kept.ts';
 import { useText } from '../i18n/Text.tsx';
-import { byName } from '../i18n/time.ts';
-import { Name } from '../parts/words.tsx';
+import { clean, Name } from '../parts/words.tsx';
 import { useLayers } from './layers.ts';
 import { usePlace } from './place.ts';
+import { useThings } from './things.ts';
 
 interface Option {
   key: string;
@@ -44,21 +29,32 @@ interface Option {
   act?: () => void;
 }
 
+interface Section {
+  key: string;
+  title: string;
+  options: Option[];
+}
+
+const mostRecent = 5;
+const recentKeys = () => (kept('recent') ?? '').split('\n').filter(Boolean);
+const remember = (key: string) =>
+  keep('recent', [key, ...recentKeys().filter(other => other !== key)].slice(0, mostRecent).join('\n'));
+
 /** One box for going anywhere and doing the common things. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const say = useText();
   const { contains } = useFilter({ sensitivity: 'base' });
-  const things = useThings();
-  const actions = useActions();
-  const sections = [
-    { key: 'go', title: say('app.palette.go'), options: things },
-    { key: 'actions', title: say('app.palette.actions'), options: actions },
-  ];
+  const [asked, setAsked] = useState('');
+  const { text, sections } = useSections(asked);
+  const all = say('app.search.page', { text });
+  const found = sections
+    .map(section => ({ ...section, options: section.options.filter(option => contains(option.text, text)) }))
+    .filter(section => section.options.length > 0);
   return (
     <ModalOverlay className="scrim top-align" isDismissable isOpen onOpenChange={open => !open && onClose()}>
       <Modal className="modal palette">
         <Dialog aria-label={say('app.search.jump')}>
-          <Autocomplete filter={contains}>
+          <Autocomplete inputValue={asked} onInputChange={setAsked}>
             <SearchField autoFocus aria-label={say('app.search.jump')} className="ask">
               <Search aria-hidden />
               <Input placeholder={say('app.search.jump')} />
@@ -67,82 +63,89 @@ export function Palette({ onClose }: { onClose: () => void }) {
               className="menu"
               aria-label={say('app.palette.results')}
               onAction={onClose}
-              renderEmptyState={() => <p className="none">{say('app.palette.none')}</p>}
+              renderEmptyState={() => <p className="none">{say('app.search.none', { text: clean(text) })}</p>}
             >
-              {sections.map(section => (
+              {found.map(section => (
                 <MenuSection key={section.key}>
                   <Header>{section.title}</Header>
-                  {section.options.map(({ key, icon: Icon, text, where, to, act }) => (
-                    <MenuItem
-                      key={key}
-                      id={key}
-                      className="option"
-                      textValue={text}
-                      {...(to && { href: to })}
-                      {...(act && { onAction: act })}
-                    >
-                      <Icon aria-hidden />
-                      <span className="text">
-                        <Name>{text}</Name>
-                      </span>
-                      {where && (
-                        <span className="where">
-                          <Name>{where}</Name>
-                        </span>
-                      )}
-                    </MenuItem>
+                  {section.options.map(option => (
+                    <Shown key={option.key} section={section.key} option={option} />
                   ))}
                 </MenuSection>
               ))}
+              {text !== '' && found.length > 0 && (
+                <MenuItem id="all" className="option" textValue={all} href={`/search?q=${encodeURIComponent(text)}`}>
+                  <Search aria-hidden />
+                  <span className="text">
+                    <Name>{all}</Name>
+                  </span>
+                </MenuItem>
+              )}
             </Menu>
           </Autocomplete>
+          <p className="hint small muted">{say('app.palette.prefixes')}</p>
         </Dialog>
       </Modal>
     </ModalOverlay>
   );
 }
 
-/** Projects, their notes and the assistants of the workspace. */
-function useThings(): Option[] {
+function Shown({ section, option: { key, icon: Icon, text, where, to, act } }: { section: string; option: Option }) {
+  return (
+    <MenuItem
+      id={`${section} ${key}`}
+      className="option"
+      textValue={text}
+      {...(to && { href: to })}
+      onAction={() => {
+        remember(key);
+        act?.();
+      }}
+    >
+      <Icon aria-hidden />
+      <span className="text">
+        <Name>{text}</Name>
+      </span>
+      {where && (
+        <span className="where">
+          <Name>{where}</Name>
+        </span>
+      )}
+    </MenuItem>
+  );
+}
+
+/** What is looked through: all, or what the first character names. */
+function useSections(asked: string): { text: string; sections: Section[] } {
+  const say = useText();
   const { workspace } = usePlace();
-  const id = workspace?.id ?? '';
-  const enabled = workspace !== undefined;
-  const projects = useList({ ...projectsQuery(id), enabled }).items?.toSorted(byName) ?? [];
-  const connections = useList({ ...connectionsQuery(id), enabled }).items ?? [];
-  const notes = useQueries({
-    queries: projects.slice(0, 30).map(project => ({
-      queryKey: ['palette', 'notes', project.id],
-      queryFn: ({ signal }: { signal: AbortSignal }) =>
-        get<Page<NoteFields>>(at`/projects/${project.id}/notes`, { limit: 200 }, signal),
-      staleTime: 30_000,
-    })),
-  });
-  return [
-    ...projects.map(project => ({
-      key: `p ${project.id}`,
-      icon: SquareStack,
-      text: project.name,
-      to: `/p/${project.id}`,
-    })),
-    ...notes.flatMap((list, i) =>
-      (list.data?.items ?? []).map(note => ({
-        key: `n ${note.id}`,
-        icon: FileText,
-        text: note.title,
-        where: projects[i]?.name ?? '',
-        to: `/p/${note.project_id}/notes/${note.id}`,
-      })),
-    ),
-    ...connections
-      .filter(connection => connection.status !== 'revoked')
-      .map(connection => ({
-        key: `c ${connection.id}`,
-        icon: Plug,
-        text: connection.name,
-        where: connection.redirect_host,
-        to: `/w/${id}/assistants/${connection.id}`,
-      })),
-  ];
+  const things = useThings(workspace);
+  const actions = useActions();
+  const places = things.filter(thing => !thing.person);
+  const sections = {
+    go: { key: 'go', title: say('app.palette.go'), options: places },
+    actions: { key: 'actions', title: say('app.palette.actions'), options: actions },
+    people: { key: 'people', title: say('app.palette.people'), options: things.filter(thing => thing.person) },
+  };
+  const text = asked.slice(1).trim();
+  switch (asked[0]) {
+    case '>':
+      return { text, sections: [sections.actions] };
+    case '@':
+      return { text, sections: [sections.people] };
+    case '?':
+      return { text, sections: [{ ...sections.actions, options: actions.filter(option => option.key === 'keys') }] };
+  }
+  const recent = recentKeys().flatMap(key => [...places, ...actions].find(option => option.key === key) ?? []);
+  return {
+    text: asked.trim(),
+    sections: [
+      ...(asked === '' ? [{ key: 'recent', title: say('app.palette.recent'), options: recent }] : []),
+      sections.go,
+      sections.actions,
+      ...(asked === '' ? [] : [sections.people]),
+    ],
+  };
 }
 
 function useActions(): Option[] {
@@ -153,6 +156,9 @@ function useActions(): Option[] {
   const places: Option[] = home
     ? [
         { key: 'home', icon: Home, text: say('app.home'), to: home },
+        ...(workspace.role === 'viewer'
+          ? []
+          : [{ key: 'approvals', icon: Inbox, text: say('app.approvals'), to: `${home}/approvals` }]),
         { key: 'assistants', icon: Plug, text: say('app.assistants'), to: `${home}/assistants` },
         { key: 'connect', icon: Plug, text: say('app.connect'), to: `${home}/connect` },
         ...(workspace.role === 'owner'
@@ -163,6 +169,7 @@ function useActions(): Option[] {
     : [];
   return [
     ...places,
+    { key: 'search', icon: Search, text: say('app.search.title'), to: '/search' },
     { key: 'settings', icon: Settings, text: say('app.settings'), to: '/settings' },
     { key: 'keys', icon: Keyboard, text: say('app.keys'), act: () => setTimeout(() => open('keys')) },
   ];

@@ -1,9 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
 import {
   Activity,
+  Inbox,
   Check,
   ChevronRight,
   ChevronsUpDown,
+  Cpu,
   FileText,
   Home,
   Lock,
@@ -17,14 +19,19 @@ import { useState, type ReactNode } from 'react';
 import { Button as AriaButton, Header, MenuSection, Separator } from 'react-aria-components';
 import { Link, useLocation } from 'wouter';
 import { useList } from '../data/cache.ts';
+import { useWaiting } from '../data/handoffs.ts';
 import { keep, kept } from '../data/kept.ts';
 import { signOut, useMe } from '../data/me.ts';
 import { notesQuery } from '../data/notes.ts';
 import { projectsQuery } from '../data/projects.ts';
+import { sessionsQuery } from '../data/sessions.ts';
 import type { Project, Team } from '../data/types.ts';
 import { useText } from '../i18n/Text.tsx';
 import { byName } from '../i18n/time.ts';
 import { NewProject } from '../pages/NewProject.tsx';
+import { typeIcons, typeNames } from '../pages/session/looks.tsx';
+import { sessionAddress } from '../parts/addresses.ts';
+import { Count } from '../parts/Badge.tsx';
 import { Button } from '../parts/Button.tsx';
 import { Menu, MenuItem } from '../parts/Menu.tsx';
 import { PersonTile } from '../parts/Person.tsx';
@@ -51,11 +58,15 @@ export function Sidebar() {
       {home && (
         <ul>
           <Item to={home} icon={<Home aria-hidden />} text={say('app.home')} />
+          {workspace.role !== 'viewer' && <ApprovalsItem workspace={workspace.id} />}
           {workspace.role === 'owner' && (
             <Item to={`${home}/activity`} icon={<Activity aria-hidden />} text={say('app.activity')} />
           )}
           <Item to={`${home}/assistants`} icon={<Plug aria-hidden />} text={say('app.assistants')} within />
           <Item to={`${home}/people`} icon={<Users aria-hidden />} text={say('app.people')} />
+          {workspace.role === 'owner' && (
+            <Item to={`${home}/runtime`} icon={<Cpu aria-hidden />} text={say('app.runtime')} />
+          )}
         </ul>
       )}
       {workspace && <Projects workspace={workspace} here={project} />}
@@ -70,12 +81,15 @@ function Item({
   text,
   within,
   sub,
+  count,
 }: {
   to: string;
   icon: ReactNode;
   text: ReactNode;
   within?: boolean;
   sub?: boolean;
+  /** What waits there, shown and said. */
+  count?: ReactNode;
 }) {
   const [path] = useLocation();
   const current = path === to || (within && path.startsWith(`${to}/`));
@@ -84,8 +98,22 @@ function Item({
       <Link href={to} className={sub ? 'nav sub' : 'nav'} aria-current={current ? 'page' : undefined}>
         {icon}
         <span className="text">{text}</span>
+        {count}
       </Link>
     </li>
+  );
+}
+
+function ApprovalsItem({ workspace }: { workspace: string }) {
+  const say = useText();
+  const n = useWaiting(workspace);
+  return (
+    <Item
+      to={`/w/${workspace}/approvals`}
+      icon={<Inbox aria-hidden />}
+      text={say('app.approvals')}
+      count={n > 0 && <Count n={n} />}
+    />
   );
 }
 
@@ -189,13 +217,15 @@ function Branch({ project, here }: { project: Project; here: boolean }) {
 }
 
 const shownNotes = 20;
+const shownSessions = 20;
 
 function Contents({ project }: { project: string }) {
   const say = useText();
   const [path] = useLocation();
   const list = useList(notesQuery(project));
+  const sessions = useList(sessionsQuery(project)).items ?? [];
   if (!list.items) return null;
-  if (list.items.length === 0) return <p className="nav sub quiet">{say('app.project.nothing')}</p>;
+  if (list.items.length + sessions.length === 0) return <p className="nav sub quiet">{say('app.project.nothing')}</p>;
   return (
     <ul>
       {list.items.slice(0, shownNotes).map(note => {
@@ -212,7 +242,22 @@ function Contents({ project }: { project: string }) {
           </li>
         );
       })}
-      {list.items.length > shownNotes && <Item to={`/p/${project}`} sub icon={null} text={say('app.project.all')} />}
+      {sessions.slice(0, shownSessions).map(session => {
+        const address = sessionAddress(session.id);
+        const current = path === address || path.startsWith(`${address}/`);
+        const Icon = typeIcons[session.type];
+        return (
+          <li key={session.id}>
+            <Link href={address} className="nav sub" aria-current={current ? 'page' : undefined}>
+              <Icon aria-label={say(typeNames[session.type])} />
+              <span className="text">
+                <Name>{session.title}</Name>
+              </span>
+            </Link>
+          </li>
+        );
+      })}
+      {(list.items.length > shownNotes || sessions.length > shownSessions) && <Item to={`/p/${project}`} sub icon={null} text={say('app.project.all')} />}
     </ul>
   );
 }

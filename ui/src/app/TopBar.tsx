@@ -2,6 +2,7 @@ import { MenuIcon } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useText } from '../i18n/Text.tsx';
 import { Button } from '../parts/Button.tsx';
+import { Bell } from './Bell.tsx';
 import { useLayers } from './layers.ts';
 import { LivePill } from './LivePill.tsx';
 
@@ -19,6 +20,7 @@ export function TopBar({ children, end }: { children?: ReactNode; end?: ReactNod
       <div className="end">
         <LivePill />
         {end}
+        <Bell />
       </div>
     </header>
   );

@@ -33,6 +33,7 @@ export function useKeys(open: (layer: Layer) => void): void {
     let goAt = 0;
     const places: Record<string, string> = {
       h: home,
+      a: `${home}/approvals`,
       c: `${home}/assistants`,
       y: `${home}/activity`,
       s: '/settings',

@@ -1,14 +1,25 @@
 import { asApiError, at, get, post } from './api.ts';
-import { cache, listOptions, patchLists, type Pages } from './cache.ts';
+import { cache, listOptions, patchLists, useList, type Page, type Pages } from './cache.ts';
 import { onKind } from './live.ts';
 import type { Handoff } from './types.ts';
 
-const waitingKey = (workspace: string) => ['workspace', workspace, 'handoffs'];
+const inboxKey = (workspace: string) => ['workspace', workspace, 'handoffs'];
+const waitingKey = (workspace: string) => [...inboxKey(workspace), 'pending'];
 const ofSession = (session: string) => ['session', session, 'handoffs'];
 
 /** Of all sessions of the workspace where this person may decide, newest first. */
 export const waitingQuery = (workspace: string) =>
   listOptions<Handoff>(waitingKey(workspace), '/handoffs', { state: 'pending', workspace });
+
+/** How many requests wait for this person in the workspace, as far as they were read. */
+export function useWaiting(workspace: string, enabled = true): number {
+  const { items } = useList({ ...waitingQuery(workspace), enabled });
+  return items?.filter(handoff => handoff.state === 'pending').length ?? 0;
+}
+
+/** The same sessions' newest, whatever became of them. */
+export const recentQuery = (workspace: string) =>
+  listOptions<Handoff>([...inboxKey(workspace), 'all'], '/handoffs', { workspace }, 50);
 
 /** Of one session, newest first. */
 export const sessionHandoffsQuery = (session: string, state?: Handoff['state']) =>
@@ -54,25 +65,44 @@ export async function readAgain(session: string, id: string): Promise<Handoff> {
 function addToList(key: string[], handoff: Handoff): void {
   cache.setQueryData<Pages<Handoff>>(key, data => {
     const [first, ...rest] = data?.pages ?? [];
-    if (!data || !first) return data;
+    if (!data || !first || data.pages.some(page => page.items.some(row => row.id === handoff.id))) return data;
     return { ...data, pages: [{ ...first, items: [handoff, ...first.items] }, ...rest] };
   });
 }
 
-onKind('session', async event => {
-  const id = event.data?.handoff_id;
-  if (!event.type.startsWith('handoff.') || typeof id !== 'string') return;
+/** Adds a request to the inbox if this person may decide about it, which is the server's to say. */
+async function addToInbox(workspace: string, id: string): Promise<void> {
+  if (!cache.getQueryState(waitingKey(workspace))) return;
+  const waiting = await get<Page<Handoff>>('/handoffs', { state: 'pending', workspace, limit: 50 });
+  const handoff = waiting.items.find(item => item.id === id);
+  if (!handoff || keepHandoff(handoff)) return;
+  addToList(waitingKey(workspace), handoff);
+}
+
+onKind('session', async ({ type, id: session, workspace_id: workspace, data }) => {
+  const id = data?.handoff_id;
+  if (!type.startsWith('handoff.') || typeof id !== 'string') return;
   try {
-    const handoff = await get<Handoff>(one(event.id, id));
-    if (keepHandoff(handoff)) return;
-    addToList([...ofSession(event.id), ''], handoff);
+    const handoff = await readAgain(session, id);
+    if (type !== 'handoff.proposed') {
+      await cache.invalidateQueries({ queryKey: recentQuery(workspace).queryKey });
+      return;
+    }
+    addToList([...ofSession(session), ''], handoff);
     if (handoff.state !== 'pending') return;
-    addToList([...ofSession(event.id), 'pending'], handoff);
-    // Whether this person may decide about it is the server's to say.
-    await cache.invalidateQueries({ queryKey: waitingKey(event.workspace_id) });
+    addToList([...ofSession(session), 'pending'], handoff);
+    await addToInbox(workspace, id);
   } catch (thrown) {
     const error = asApiError(thrown);
-    if (!error.notFound && !error.denied) return;
-    await cache.invalidateQueries({ queryKey: waitingKey(event.workspace_id) });
+    if (error.notFound || error.denied) await cache.invalidateQueries({ queryKey: inboxKey(workspace) });
   }
+});
+
+// Who sees which session, and who may decide, is part of what the inbox holds.
+onKind('session', async ({ type, workspace_id: workspace }) => {
+  if (['session.acl_changed', 'session.changed', 'session.left'].includes(type))
+    await cache.invalidateQueries({ queryKey: inboxKey(workspace) });
+});
+onKind('workspace', async ({ workspace_id: workspace }) => {
+  await cache.invalidateQueries({ queryKey: inboxKey(workspace) });
 });

@@ -28,6 +28,9 @@ export const moment = (at: string) =>
 /** The time of a day, such as 14:02. */
 export const clock = (at: string) => new Intl.DateTimeFormat(spoken(), { timeStyle: 'short' }).format(new Date(at));
 
+/** Names in a row, such as "Claude and Codex CLI". */
+export const list = (names: string[]) => new Intl.ListFormat(spoken(), { type: 'conjunction' }).format(names);
+
 /** Compares names as the language sorts them. */
 export const byName = (a: { name: string }, b: { name: string }) =>
   new Intl.Collator(spoken(), { numeric: true }).compare(a.name, b.name);

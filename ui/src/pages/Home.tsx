@@ -16,6 +16,7 @@ import { Empty, LoadedList } from '../parts/State.tsx';
 import { Ago, Name } from '../parts/words.tsx';
 import { NewProject } from './NewProject.tsx';
 import { NotFound } from './NotFound.tsx';
+import { Waits } from './Waits.tsx';
 
 export function Home({ workspace: id }: { workspace: string }) {
   const workspace = useTeam(id);
@@ -60,6 +61,7 @@ function Of({ workspace }: { workspace: Team }) {
           <LinkButton to={`/w/${workspace.id}/connect`}>{say('app.connect')}</LinkButton>
         </div>
       )}
+      <Waits workspace={workspace.id} />
       <section className="section" aria-labelledby="home-projects">
         <h2 id="home-projects">{say('app.projects')}</h2>
         <LoadedList of={projects}>

@@ -21,6 +21,17 @@ export const Badge = ({
   </span>
 );
 
+/** How many wait, beside the name of a place. */
+export function Count({ n }: { n: number }) {
+  const say = useText();
+  return (
+    <span className="badge info count">
+      <span aria-hidden>{n > 99 ? '99+' : n}</span>
+      <span className="sr">{say('app.waiting', { n })}</span>
+    </span>
+  );
+}
+
 /** Stands by the name of every outside assistant, and of nothing else. */
 export function OutsideBadge() {
   const say = useText();

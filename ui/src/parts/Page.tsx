@@ -16,6 +16,8 @@ interface Props {
   title: string;
   /** What the breadcrumb ends in, where that is not the title. */
   here?: string;
+  /** What the document's title begins with, from the inside out, where that is not the title. */
+  documentTitle?: string[];
   /** The places above, from the outside in. */
   crumbs?: Crumb[];
   /** Under the heading. */
@@ -44,11 +46,24 @@ export function useHeading<T extends HTMLElement>() {
 }
 
 /** One page of the app: top bar, heading, content. */
-export function Page({ title, here = title, crumbs = [], meta, actions, top, heading, wide, children }: Props) {
+export function Page({
+  title,
+  here = title,
+  documentTitle = [title],
+  crumbs = [],
+  meta,
+  actions,
+  top,
+  heading,
+  wide,
+  children,
+}: Props) {
   const h1 = useHeading<HTMLHeadingElement>();
   return (
     <>
-      <title>{[title, ...crumbs.map(crumb => crumb.text).toReversed(), 'osFoundry'].map(clean).join(' · ')}</title>
+      <title>
+        {[...documentTitle, ...crumbs.map(crumb => crumb.text).toReversed(), 'osFoundry'].map(clean).join(' · ')}
+      </title>
       <TopBar end={top}>
         <Crumbs crumbs={crumbs} here={here} />
       </TopBar>
