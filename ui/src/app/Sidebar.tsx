@@ -257,7 +257,9 @@ function Contents({ project }: { project: string }) {
           </li>
         );
       })}
-      {(list.items.length > shownNotes || sessions.length > shownSessions) && <Item to={`/p/${project}`} sub icon={null} text={say('app.project.all')} />}
+      {(list.items.length > shownNotes || sessions.length > shownSessions) && (
+        <Item to={`/p/${project}`} sub icon={null} text={say('app.project.all')} />
+      )}
     </ul>
   );
 }

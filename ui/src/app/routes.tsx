@@ -20,6 +20,7 @@ const route = (path: string, load: () => Promise<ComponentType<never>>, of: stri
 export const routes: Route[] = [
   route('/', async () => (await import('../pages/Start.tsx')).Start),
   route('/w/:workspace', async () => (await import('../pages/Home.tsx')).Home, ['workspace']),
+  route('/w/:workspace/approvals', async () => (await import('../pages/Approvals.tsx')).Approvals, ['workspace']),
   route('/w/:workspace/activity', async () => (await import('../pages/Activity.tsx')).Activity, ['workspace']),
   route('/w/:workspace/assistants', async () => (await import('../pages/Assistants.tsx')).Assistants, ['workspace']),
   route('/w/:workspace/assistants/:connection', async () => (await import('../pages/Assistant.tsx')).Assistant, [
@@ -30,5 +31,12 @@ export const routes: Route[] = [
   route('/w/:workspace/connect', async () => (await import('../pages/Connect.tsx')).Connect, ['workspace']),
   route('/w/:workspace/people', async () => (await import('../pages/People.tsx')).People, ['workspace']),
   route('/p/:project/notes/:note/:tab?', async () => (await import('../pages/NotePage.tsx')).NotePage, ['note']),
+  route('/search', async () => (await import('../pages/SearchPage.tsx')).SearchPage),
+  route('/p/:project/sessions/new', async () => (await import('../pages/NewSession.tsx')).NewSession, ['project']),
+  route('/s/:session/settings', async () => (await import('../pages/SessionSettings.tsx')).SessionSettings, [
+    'session',
+  ]),
+  route('/s/:session/:tab?/:task?', async () => (await import('../pages/SessionPage.tsx')).SessionPage, ['session']),
+  route('/w/:workspace/runtime', async () => (await import('../pages/Runtime.tsx')).Runtime, ['workspace']),
   route('/settings/:section?', async () => (await import('../pages/Settings.tsx')).Settings),
 ];

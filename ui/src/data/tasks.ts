@@ -73,3 +73,6 @@ onKind('session', async event => {
     }
   });
 });
+
+/** The task as it stands now, where somebody else was first. */
+export const readTaskAgain = async (task: Task) => keepTask(await readTask(task.session_id, task.id));

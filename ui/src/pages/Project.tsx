@@ -20,6 +20,7 @@ import { Page } from '../parts/Page.tsx';
 import { Empty, LoadedList, Nothing } from '../parts/State.tsx';
 import { done, failed } from '../parts/toast.ts';
 import { Ago, Name } from '../parts/words.tsx';
+import { Sessions } from './session/Sessions.tsx';
 import { Unread } from './Unread.tsx';
 
 export function Project({ project: id }: { project: string }) {
@@ -111,6 +112,7 @@ function Of({ project }: { project: ProjectType }) {
         </div>
       )}
       <Notes project={project} onNew={mayEdit ? () => setDialog('note') : undefined} />
+      <Sessions project={project} mayEdit={mayEdit} />
       <NewNote project={project.id} isOpen={dialog === 'note'} onClose={close} />
       <FormDialog
         isOpen={dialog === 'rename'}

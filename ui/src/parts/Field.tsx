@@ -7,6 +7,7 @@ import {
   Input,
   Label,
   Text,
+  TextArea,
   TextField as AriaTextField,
   type CheckboxProps,
   type TextFieldProps,
@@ -34,6 +35,26 @@ export const TextField = ({ label, help, fault, placeholder, ...props }: FieldPr
   </AriaTextField>
 );
 
+/** Some lines of text, which grow with what is written. */
+export const TextAreaField = ({
+  label,
+  help,
+  fault,
+  rows = 4,
+  ...props
+}: Omit<FieldProps, 'placeholder'> & { rows?: number }) => (
+  <AriaTextField className="field" isInvalid={fault !== undefined} validationBehavior="aria" {...props}>
+    <Label>{label}</Label>
+    <TextArea className="input grows" rows={rows} dir="auto" />
+    {help && (
+      <Text slot="description" className="help">
+        {help}
+      </Text>
+    )}
+    <FieldError className="fault">{fault}</FieldError>
+  </AriaTextField>
+);
+
 interface SelectProps<T extends string> {
   label: string;
   /** The label is for screen readers only, where the place says it already. */
@@ -44,10 +65,20 @@ interface SelectProps<T extends string> {
   options: ReadonlyArray<readonly [T, string]>;
   onChange?: (value: T) => void;
   isDisabled?: boolean;
+  /** What is wrong, if something is. */
+  fault?: string | undefined;
 }
 
 /** A choice as the browser draws it: good on a phone, and on any. */
-export function Select<T extends string>({ label, hideLabel, options, onChange, isDisabled, ...rest }: SelectProps<T>) {
+export function Select<T extends string>({
+  label,
+  hideLabel,
+  options,
+  onChange,
+  isDisabled,
+  fault,
+  ...rest
+}: SelectProps<T>) {
   const id = useId();
   return (
     <div className="field">
@@ -58,6 +89,7 @@ export function Select<T extends string>({ label, hideLabel, options, onChange, 
         id={id}
         className="input"
         disabled={isDisabled}
+        {...(fault && { 'aria-invalid': true, 'aria-describedby': `${id}-fault`, 'data-invalid': true })}
         {...(onChange && { onChange: event => onChange(event.target.value as T) })}
         {...rest}
       >
@@ -67,6 +99,11 @@ export function Select<T extends string>({ label, hideLabel, options, onChange, 
           </option>
         ))}
       </select>
+      {fault && (
+        <p id={`${id}-fault`} className="fault">
+          {fault}
+        </p>
+      )}
     </div>
   );
 }
