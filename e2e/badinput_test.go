@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,6 +120,9 @@ func spoiltEnvelopes(t *testing.T, w *wire, s *probe.Session) {
 	}
 }
 
+// optional are the tools that need not be told what they are about.
+var optional = []string{"list_resource_changes", "list_sessions", "list_session_handoffs"}
+
 // An ID may be any text: one that cannot be an ID names nothing.
 func TestAnIDThatIsNoneNamesNothing(t *testing.T) {
 	testkit.Each(t, func(t *testing.T, h *testkit.House) {
@@ -128,8 +132,8 @@ func TestAnIDThatIsNoneNamesNothing(t *testing.T) {
 			"capitals": strings.ToUpper(absentID), "control": "\x01\x7f", "right to left": "\u202e" + absentID,
 		} {
 			for name, r := range rows {
-				w := world{project: id, other: id, note: testkit.Made{ID: id, Tabs: []testkit.Made{{ID: id}}}}
-				if r.about == aboutConnection || id == "" && name == "list_resource_changes" { // whose project is optional
+				w := world{project: id, other: id, note: testkit.Made{ID: id, Tabs: []testkit.Made{{ID: id}}}, session: id, handoff: id, task: id}
+				if r.about == aboutConnection || id == "" && slices.Contains(optional, name) {
 					continue
 				}
 				if got := testkit.Call(t, session, name, r.args(&w)); said(got) != "200 not_found" {

@@ -281,7 +281,7 @@ func makeSession(h *testkit.House, w *world, connection string) {
 		if err := h.Raw().QueryRow(`SELECT workspace_id FROM sessions WHERE id = $1`, w.session).Scan(&team); err != nil {
 			h.Fatal(err)
 		}
-		maker = anyConnection(h)
+		_, maker = h.Owner.Connect(probe.Version20251125)
 	} else {
 		h.Owner.Must("PUT", "/agent-sessions/"+w.session+"/connections/"+connection, testkit.Object{"seat": "runner"}, nil)
 	}

@@ -146,16 +146,6 @@ func TestASeatHasEffectFromTheNextCallOnAndOnlyWithTheProject(t *testing.T) {
 // workspaceID is a fresh ID such as the server makes.
 func workspaceID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// anyConnection is a connection that is there, whichever.
-func anyConnection(h *testkit.House) (id string) {
-	h.Helper()
-	err := h.Raw().QueryRow(`SELECT id FROM connections LIMIT 1`).Scan(&id)
-	if err != nil {
-		h.Fatalf("find a connection: %v", err)
-	}
-	return id
-}
-
 // plant puts a pending handoff and a finished task of the connection into the
 // database, beside the server: a connection that may not propose could not make
 // them itself.
