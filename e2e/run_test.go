@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -164,4 +165,42 @@ func awaitResult(t *testing.T, s *probe.Session, session, task string) (result t
 	}
 	t.Fatalf("task %s is still %s after a minute (%s)", task, result.Status, result.Reason)
 	return result
+}
+
+// An agent whose tools nobody named can read; one with an empty list can do nothing.
+func TestAnAgentWithoutNamedToolsReads(t *testing.T) {
+	testkit.Each(t, func(t *testing.T, h *testkit.House) {
+		project := h.Owner.Project("Alpha", false)
+		for _, c := range []struct {
+			name  string
+			tools any
+			has   []string
+			not   []string
+		}{
+			{"left out", nil, []string{"list_project_resources", "search", "read_note_tab"}, []string{"create_note", "list_granted_resources", "request_session_run"}},
+			{"empty", []string{}, nil, []string{"list_project_resources"}},
+			{"one", []string{"create_note"}, []string{"create_note"}, []string{"read_note"}},
+		} {
+			agent := testkit.Object{"slug": "worker", "instructions": "Read.", "provider": "rehearsal"}
+			if c.tools != nil {
+				agent["tools"] = c.tools
+			}
+			var made struct {
+				Agents []struct {
+					Tools []string `json:"tools"`
+				} `json:"agents"`
+			}
+			h.Owner.Must("POST", "/projects/"+project+"/agent-sessions", testkit.Object{"type": "agent", "title": c.name, "agents": []testkit.Object{agent}}, &made)
+			for _, tool := range c.has {
+				if !slices.Contains(made.Agents[0].Tools, tool) {
+					t.Errorf("%s: got %v, want %s among them", c.name, made.Agents[0].Tools, tool)
+				}
+			}
+			for _, tool := range c.not {
+				if slices.Contains(made.Agents[0].Tools, tool) {
+					t.Errorf("%s: got %v, want no %s", c.name, made.Agents[0].Tools, tool)
+				}
+			}
+		}
+	})
 }

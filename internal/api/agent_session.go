@@ -15,7 +15,7 @@ type agent struct {
 	Instructions string   `json:"instructions"`
 	Provider     string   `json:"provider"` // rehearsal, or one of the workspace
 	Model        string   `json:"model,omitzero"`
-	Tools        []string `json:"tools,omitzero"` // names of the tools that it may use
+	Tools        []string `json:"tools,omitzero"` // names of the tools that it may use; left out: those that read
 }
 
 // doneCondition ends a loop; one of its fields is set.

@@ -26,9 +26,9 @@ import (
 // sealOfKeys names what the keys of providers are sealed for.
 const sealOfKeys = "provider keys"
 
-// sessionParts makes the services of sessions. Agents can be given the tools of
-// names.
-func (a *App) sessionParts(ctx context.Context, p *Parts, names []string) (err error) {
+// sessionParts makes the services of sessions, whose agents can be given of these
+// tools.
+func (a *App) sessionParts(ctx context.Context, p *Parts, tools []*tool.Tool) (err error) {
 	p.Queue, err = queue.New(ctx, queue.Config{Database: a.db, Store: storage.Jobs{}, Log: a.log, Workers: a.config.RoundsAtOnce})
 	if err != nil {
 		return err
@@ -38,7 +38,8 @@ func (a *App) sessionParts(ctx context.Context, p *Parts, names []string) (err e
 	if err != nil {
 		return err
 	}
-	rules := workspace.SessionRules{Tools: names, Programs: a.config.AgentPrograms}
+	rules := workspace.SessionRules{Programs: a.config.AgentPrograms}
+	rules.Tools, rules.Reading = tool.AgentTools(tools...)
 	p.Notices = workspace.NewNotices(storage.Notices{}, p.Events, a.now)
 	p.Providers = workspace.NewProviders(storage.Providers{}, seal, p.Events, a.config.AgentPrograms, a.now)
 	p.Figures = workspace.NewWorkspaceFigures(storage.Figures{}, p.Events)

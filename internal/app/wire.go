@@ -71,7 +71,7 @@ func (a *App) wire(ctx context.Context, o Options) (http.Handler, error) {
 	}
 	// What agents can do is what is here before there are sessions.
 	tools := slices.Concat(tool.Resources(p.Resources, cursors), tool.Search(p.Resources, cursors, a.URL()), tool.Notes(p.Notes, cursors))
-	if err := a.sessionParts(ctx, p, tool.AgentTools(tools...)); err != nil {
+	if err := a.sessionParts(ctx, p, tools); err != nil {
 		return nil, err
 	}
 	if o.Tune != nil {

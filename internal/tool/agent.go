@@ -81,15 +81,19 @@ func (c *Catalogue) OfferAgent(names []string) ([]Offer, error) {
 	return offers, nil
 }
 
-// AgentTools are the names of those tools that a session can give to its agents.
-func AgentTools(tools ...*Tool) []string {
-	var names []string
+// AgentTools are the names of those tools that a session can give to its agents,
+// and of those among them that only read.
+func AgentTools(tools ...*Tool) (names, reading []string) {
 	for _, t := range tools {
-		if t.ForAgents {
-			names = append(names, t.Name)
+		if !t.ForAgents {
+			continue
+		}
+		names = append(names, t.Name)
+		if !t.Writes() {
+			reading = append(reading, t.Name)
 		}
 	}
-	return names
+	return names, reading
 }
 
 // parametersForAgents is the schema of the arguments without the key.

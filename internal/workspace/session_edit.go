@@ -57,6 +57,7 @@ type SessionChange struct {
 // SessionRules are what agents can be given on this server.
 type SessionRules struct {
 	Tools    []string // names of the tools
+	Reading  []string // those of them that an agent gets whose tools nobody named
 	Programs []string // that the command of a done-condition may run, as absolute paths
 }
 
@@ -97,7 +98,7 @@ func (s *Sessions) Create(ctx context.Context, tx access.Tx, p access.Permit, n 
 	now, who := s.now(), p.Principal()
 	made := Session{
 		ID: NewID(), WorkspaceID: p.Workspace(), ProjectID: p.Project(), Type: n.Type, Title: n.Title, OwnerID: who.UserID, Version: 1,
-		Agents: n.Agents, Done: n.Done, MaxRounds: n.MaxRounds, Budget: n.Budget,
+		Agents: s.equipped(n.Agents), Done: n.Done, MaxRounds: n.MaxRounds, Budget: n.Budget,
 		CreatedAt: now, CreatedBy: who.UserID, UpdatedAt: now, UpdatedBy: who.UserID,
 	}
 	if made.MaxRounds == 0 {
@@ -110,6 +111,18 @@ func (s *Sessions) Create(ctx context.Context, tx access.Tx, p access.Permit, n 
 		return Session{}, err
 	}
 	return made, s.record(ctx, tx, p, "session.created", made)
+}
+
+// equipped gives agents whose tools nobody named those that read: without any, an
+// agent would know nothing but its goal. An empty list is no tools.
+func (s *Sessions) equipped(agents []Agent) []Agent {
+	agents = slices.Clone(agents)
+	for i := range agents {
+		if agents[i].Tools == nil {
+			agents[i].Tools = slices.Clone(s.rules.Reading)
+		}
+	}
+	return agents
 }
 
 // Change changes the permit's session as one new version. In the archive it can
@@ -129,6 +142,7 @@ func (s *Sessions) Change(ctx context.Context, tx access.Tx, p access.Permit, c 
 		return Session{}, access.Refuse(access.Conflict, "This session is in the archive. Restore it first.")
 	}
 	next := c.applied(was)
+	next.Agents = s.equipped(next.Agents)
 	if err := s.place(p, c, &next); err != nil {
 		return Session{}, err
 	}
