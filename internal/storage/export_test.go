@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/pressly/goose/v3"
+
 	"github.com/osfoundry/osfoundry/internal/access"
 )
 
@@ -33,5 +35,26 @@ func OnEachConnection(t *testing.T, db *DB, f func(tx access.Tx)) {
 		}
 		defer release()
 		f(&unit{db: db, conn: conn})
+	}
+}
+
+// MigrateTo brings an empty database to an older version of the schema.
+func MigrateTo(t *testing.T, o Options, version int64) {
+	t.Helper()
+	db, err := connect(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	steps, err := migrationSet(db.dialect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, d := db.readers, goose.DialectPostgres
+	if db.dialect == sqlite {
+		pool, d = db.writer.db, goose.DialectSQLite3
+	}
+	if err := gooseUpTo(t.Context(), d, pool, steps, version); err != nil {
+		t.Fatalf("migrate to version %d: %v", version, err)
 	}
 }
