@@ -33,7 +33,8 @@ export const Tabs = ({ label, tabs, chosen, end, children }: TabsProps) => (
       </TabList>
       {end}
     </div>
-    <TabPanel id={chosen} className="panel">
+    {/* Anew for each tab: a panel keeps its first ID, which is then not the one that the tab names. */}
+    <TabPanel key={chosen} id={chosen} className="panel">
       {children}
     </TabPanel>
   </AriaTabs>
