@@ -54,8 +54,25 @@ func (f *form) refuse(err error) {
 	for _, fault := range faults {
 		name := strings.TrimPrefix(fault.Pointer, "/")
 		if f.faults[name] == "" {
-			f.faults[name] = f.texts.say("mistake.rule", "field", f.label(name), "rule", fault.Message)
+			f.faults[name] = f.mistake(name, fault.Message)
 		}
+	}
+}
+
+// mistake says what is asked of a field, in the reader's language: the faults
+// of package workspace are in English. A field without such a text shows its
+// fault, marked as English for screen readers.
+func (f *form) mistake(name, fault string) template.HTML {
+	label := f.label(name)
+	switch name {
+	case "email":
+		return f.texts.say("mistake.email", "field", label)
+	case "password":
+		return f.texts.say("mistake.password", "field", label, "min", workspace.MinPassword, "max", workspace.MaxPassword)
+	case "name", "workspace":
+		return f.texts.say("mistake.line", "field", label, "max", workspace.MaxProjectName)
+	default:
+		return f.texts.say("mistake.rule", "field", label, "rule", `<span lang="en">`+asHTML(fault)+`</span>`)
 	}
 }
 

@@ -192,7 +192,7 @@ func TestAnInvitationChoosesAPassword(t *testing.T) {
 
 	h.err = faulty("password", "must have at least 12 characters")
 	p = b.post("/invitation?token=osf_inv_x", "password", "short").wants(http.StatusUnprocessableEntity)
-	p.says("#password-error", "Password must have at least 12 characters.")
+	p.says("#password-error", "Password must have at least 12 characters and at most 256.")
 	b.post("/invitation?token=osf_inv_x", "password", "").wants(http.StatusUnprocessableEntity).says("#password-error", "Password is missing.")
 
 	h.err = nil
