@@ -60,7 +60,7 @@ type accountCalls struct {
 // AccountRoutes are setup, sign-in, sign-out and the person's own affairs.
 func AccountRoutes(accounts *workspace.Accounts, members *workspace.Members, sessions *Sessions, site *guard.Site, work access.Work) []Route {
 	s := accountCalls{accounts, members, sessions, site, work}
-	return []Route{
+	return append([]Route{
 		Handle(Rule{Method: http.MethodPost, Path: "/api/v1/setup", Operation: "setup", Summary: "Make the first owner and workspace, once",
 			Caller: Anyone, Alone: true, Gone: s.setUpAlready}, s.setUp),
 		Handle(Rule{Method: http.MethodPost, Path: "/api/v1/sign-in", Operation: "session.create", Summary: "Sign in; the answer sets a cookie",
@@ -74,7 +74,7 @@ func AccountRoutes(accounts *workspace.Accounts, members *workspace.Members, ses
 			Summary: "The caller's personal tokens", Paged: true}, s.listTokens),
 		Handle(Rule{Method: http.MethodDelete, Path: "/api/v1/personal-tokens/{token}", Operation: "personal_token.revoke",
 			Summary: "End a personal token of the caller"}, s.revokeToken),
-	}
+	}, s.profileRoutes()...)
 }
 
 func (s accountCalls) setUpAlready(ctx context.Context) (bool, error) {

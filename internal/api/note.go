@@ -209,6 +209,7 @@ func NoteRoutes(notes *workspace.Notes, acls *workspace.ACLs) []Route {
 		Handle(Rule{Method: http.MethodPatch, Path: path + "/acl", Operation: "note.local_only.set",
 			Summary: "Keep the note on this server, away from all connections, or not",
 			Kind:    access.KindNote, Right: access.RightManage}, s.setLocalOnly),
+		s.searchRoute(),
 	}, s.tabRoutes(path+"/tabs", expected)...)
 }
 

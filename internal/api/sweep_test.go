@@ -40,6 +40,12 @@ var probes = map[string]probe{
 	"session.create":               {own, "", `{"email":"a@b.example","password":"wrong"}`},
 	"session.end":                  {own, "", ``},
 	"me.get":                       {own, "", ``},
+	"me.change":                    {own, "", `{"name":""}`},
+	"me.password.set":              {own, "", `{"current":"","new":""}`},
+	"browser_session.list":         {own, "", ``},
+	"browser_session.end":          {own, "", ``},
+	"workspace.change":             {manage, "", `{"name":""}`},
+	"note.search":                  {view, "?q=x", ``},
 	"personal_token.create":        {own, "", `{"name":""}`},
 	"personal_token.list":          {own, "", ``},
 	"personal_token.revoke":        {own, "", ``},
@@ -198,7 +204,7 @@ func TestNoCallAnswersWithoutCredentials(t *testing.T) {
 		w.nobody().wants(401, "POST", "/sign-in", probes["session.create"].body)
 		w.nobody().wants(200, "GET", "/openapi.json", "")
 		w.nobody().wants(404, "GET", "/nothing", "")
-		if a := w.nobody().wants(405, "PUT", "/me", "{}"); a.header.Get("Allow") != "GET, HEAD" {
+		if a := w.nobody().wants(405, "PUT", "/handoffs", "{}"); a.header.Get("Allow") != "GET, HEAD" {
 			w.Errorf("Allow is %q", a.header.Get("Allow"))
 		}
 	})

@@ -70,6 +70,8 @@ func WorkspaceRoutes(accounts *workspace.Accounts, members *workspace.Members) [
 			Summary: "The caller's workspaces, and their role in each", Paged: true}, s.list),
 		Handle(Rule{Method: http.MethodPost, Path: "/api/v1/workspaces", Operation: "workspace.create",
 			Summary: "Make a workspace that the caller owns", Status: http.StatusCreated}, s.create),
+		Handle(Rule{Method: http.MethodPatch, Path: "/api/v1/workspaces/{workspace}", Operation: "workspace.change", Summary: "Rename a workspace",
+			Kind: access.KindWorkspace, Right: access.RightManage}, s.change),
 		Handle(Rule{Method: http.MethodGet, Path: path, Operation: "member.list", Summary: "Who is in the workspace",
 			Kind: access.KindWorkspace, Right: access.RightView, Paged: true}, s.listMembers),
 		HandlePrepared(Rule{Method: http.MethodPost, Path: path, Operation: "member.add",
@@ -92,6 +94,11 @@ func (s workspaceCalls) create(ctx context.Context, c *Call, in nameBody) (team,
 	made, err := s.members.CreateWorkspace(ctx, c.Tx, c.Who, in.Name)
 	c.Entry.WorkspaceID, c.Entry.Kind, c.Entry.ResourceID = made.ID, access.KindWorkspace, made.ID
 	return teamOf(made), err
+}
+
+func (s workspaceCalls) change(ctx context.Context, c *Call, in nameBody) (named, error) {
+	n, err := s.members.RenameWorkspace(ctx, c.Tx, c.Permit, in.Name)
+	return namedOf(n), err
 }
 
 func (s workspaceCalls) listMembers(ctx context.Context, c *Call, _ Nothing) (List[member], error) {

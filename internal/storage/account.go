@@ -61,6 +61,12 @@ func userOf(r gen.User) workspace.User {
 	}
 }
 
+// RenameUser is workspace.AccountStore.RenameUser.
+func (Accounts) RenameUser(ctx context.Context, tx access.Tx, userID, name string) error {
+	_, err := on(tx).RenameUser(ctx, userID, name)
+	return err
+}
+
 // SetPassword is workspace.AccountStore.SetPassword.
 func (Accounts) SetPassword(ctx context.Context, tx access.Tx, userID, hash string) error {
 	_, err := on(tx).SetPassword(ctx, userID, hash)
@@ -106,6 +112,30 @@ func (Accounts) RemoveSession(ctx context.Context, tx access.Tx, token access.To
 func (Accounts) RemoveSessionsOf(ctx context.Context, tx access.Tx, userID string) error {
 	_, err := on(tx).RemoveSessionsOf(ctx, userID)
 	return err
+}
+
+// RemoveOtherSessions is workspace.AccountStore.RemoveOtherSessions.
+func (Accounts) RemoveOtherSessions(ctx context.Context, tx access.Tx, userID, kept string) error {
+	_, err := on(tx).RemoveOtherSessions(ctx, userID, kept)
+	return err
+}
+
+// SessionsOf is workspace.AccountStore.SessionsOf.
+func (Accounts) SessionsOf(ctx context.Context, tx access.Tx, userID string, now time.Time, page workspace.Page) ([]workspace.BrowserSession, error) {
+	rows, err := on(tx).SessionsOfPerson(ctx, gen.SessionsOfPersonParams{
+		UserID: userID, Now: msOf(now), After: page.After, Most: int32(page.Limit),
+	})
+	return each(rows, func(r gen.SessionsOfPersonRow) workspace.BrowserSession {
+		return workspace.BrowserSession{
+			ID: r.ID, CreatedAt: moment(r.CreatedAt), LastSeenAt: moment(r.LastSeenAt), ExpiresAt: moment(r.ExpiresAt), UserAgent: r.UserAgent,
+		}
+	}), err
+}
+
+// RemoveSessionOf is workspace.AccountStore.RemoveSessionOf.
+func (Accounts) RemoveSessionOf(ctx context.Context, tx access.Tx, userID, id string, now time.Time) (bool, error) {
+	n, err := on(tx).RemoveSessionByID(ctx, id, userID, msOf(now))
+	return n == 1, err
 }
 
 // AddPersonalToken is workspace.AccountStore.AddPersonalToken.

@@ -21,6 +21,12 @@ func (Members) AddWorkspace(ctx context.Context, tx access.Tx, id, name string, 
 	return on(tx).AddWorkspace(ctx, id, name, msOf(now))
 }
 
+// RenameWorkspace is workspace.MemberStore.RenameWorkspace.
+func (Members) RenameWorkspace(ctx context.Context, tx access.Tx, id, name string) error {
+	_, err := on(tx).RenameWorkspace(ctx, id, name)
+	return err
+}
+
 // TeamsOf is workspace.MemberStore.TeamsOf.
 func (Members) TeamsOf(ctx context.Context, tx access.Tx, userID string, page workspace.Page) ([]workspace.Team, error) {
 	rows, err := on(tx).WorkspacesOf(ctx, userID, page.After, int32(page.Limit))

@@ -16,11 +16,17 @@ import (
 // workspace.ResourceStore.
 type Resources struct{}
 
-// visible appends the condition that a connection with this scope may see the note
-// n: the same that CheckConnection demands of a call on it (product.md §3).
+// visible appends the condition that the person or connection of this scope may see
+// the note n: the same that the check demands of a call on it (product.md §3).
 func visible(s *statement, in workspace.Scope) {
-	s.add(`n.workspace_id = ? AND n.local_only = 0 AND n.project_id IN `, in.WorkspaceID)
+	s.add(`n.workspace_id = ? AND n.project_id IN `, in.WorkspaceID)
 	s.list(in.ProjectIDs)
+	if in.Person {
+		s.add(` AND (n.has_acl = 0 OR EXISTS (SELECT 1 FROM resource_acl a
+			WHERE a.resource_id = n.id AND a.user_id = ? AND a.access IN ('view', 'edit')))`, in.UserID)
+		return
+	}
+	s.add(` AND n.local_only = 0`)
 	s.add(` AND (n.has_acl = 0 OR EXISTS (SELECT 1 FROM resource_acl a
 		WHERE a.resource_id = n.id AND a.user_id = ? AND a.access = 'edit'))`, in.UserID)
 }

@@ -278,3 +278,21 @@ func tsquery(in workspace.Scope, terms []workspace.SearchTerm) string {
 	}
 	return b.String()
 }
+
+// OpenProjects is workspace.SearchIndex.OpenProjects.
+func (Search) OpenProjects(ctx context.Context, tx access.Tx, workspaceID, userID string) ([]string, error) {
+	const part = 1000
+	var ids []string
+	for after := ""; ; after = ids[len(ids)-1] {
+		projects, err := Projects{}.ProjectsOf(ctx, tx, workspaceID, userID, workspace.Page{After: after, Limit: part})
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range projects {
+			ids = append(ids, p.ID)
+		}
+		if len(projects) < part {
+			return ids, nil
+		}
+	}
+}

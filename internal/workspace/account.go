@@ -42,6 +42,7 @@ type BrowserSession struct {
 	CreatedAt  time.Time
 	LastSeenAt time.Time
 	ExpiresAt  time.Time // zero for a personal token
+	UserAgent  string    // as the browser named itself; only in lists
 }
 
 // PersonalToken is a token that a person made for scripts; the token itself is
@@ -70,6 +71,7 @@ type AccountStore interface {
 	UserByEmail(ctx context.Context, tx access.Tx, email string) (User, error)
 	UserByID(ctx context.Context, tx access.Tx, id string) (User, error)
 	Users(ctx context.Context, tx access.Tx, page Page) ([]User, error)
+	RenameUser(ctx context.Context, tx access.Tx, userID, name string) error
 	SetPassword(ctx context.Context, tx access.Tx, userID, hash string) error
 	// ConfirmPassword says whether the hash is still the person's and they are not
 	// disabled. SetPassword waits for the end of tx, or this for its.
@@ -83,6 +85,12 @@ type AccountStore interface {
 	SeeSession(ctx context.Context, tx access.Tx, id string, now, until time.Time) error
 	RemoveSession(ctx context.Context, tx access.Tx, token access.TokenHash) error
 	RemoveSessionsOf(ctx context.Context, tx access.Tx, userID string) error
+	// RemoveOtherSessions removes all sessions of the person but the one with the ID kept.
+	RemoveOtherSessions(ctx context.Context, tx access.Tx, userID, kept string) error
+	// SessionsOf lists the person's sessions that live at now, in the order of their IDs.
+	SessionsOf(ctx context.Context, tx access.Tx, userID string, now time.Time, page Page) ([]BrowserSession, error)
+	// RemoveSessionOf says whether the person had such a session at now.
+	RemoveSessionOf(ctx context.Context, tx access.Tx, userID, id string, now time.Time) (bool, error)
 
 	AddPersonalToken(ctx context.Context, tx access.Tx, t PersonalToken, userID string, token access.TokenHash) error
 	PersonalTokenByToken(ctx context.Context, tx access.Tx, token access.TokenHash) (BrowserSession, error)

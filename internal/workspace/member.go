@@ -35,6 +35,7 @@ type Member struct {
 // that they meet calls that are on their way.
 type MemberStore interface {
 	AddWorkspace(ctx context.Context, tx access.Tx, id, name string, now time.Time) error
+	RenameWorkspace(ctx context.Context, tx access.Tx, id, name string) error
 	TeamsOf(ctx context.Context, tx access.Tx, userID string, page Page) ([]Team, error)
 	Members(ctx context.Context, tx access.Tx, workspaceID string, page Page) ([]Member, error)
 	// Member reads one; an unknown ID is an Error with code NotFound.
@@ -85,6 +86,21 @@ func (s *Members) CreateWorkspace(ctx context.Context, tx access.Tx, who access.
 func (s *Members) Teams(ctx context.Context, tx access.Tx, who access.Principal, page Page) (Listing[Team], error) {
 	rows, err := s.store.TeamsOf(ctx, tx, who.UserID, Page{page.After, page.Limit + 1})
 	return Cut(rows, page.Limit, func(t Team) string { return t.ID }), err
+}
+
+// RenameWorkspace gives the permit's workspace another name.
+func (s *Members) RenameWorkspace(ctx context.Context, tx access.Tx, p access.Permit, name string) (Named, error) {
+	if err := p.Covers(access.KindWorkspace, access.RightManage); err != nil {
+		return Named{}, err
+	}
+	name, fault := DisplayName(name, MaxProjectName)
+	if fault != "" {
+		return Named{}, refuseFaults(faultf("/name", "%s", fault))
+	}
+	if err := s.store.RenameWorkspace(ctx, tx, p.Workspace(), name); err != nil {
+		return Named{}, err
+	}
+	return Named{ID: p.Workspace(), Name: name}, s.record(ctx, tx, p.Principal(), p.Workspace(), "workspace.renamed", p.Principal().UserID, "")
 }
 
 // List lists the members of the permit's workspace.

@@ -23,14 +23,20 @@ type SearchIndex interface {
 	// equally relevant ones by ID, from the place offset on. It leaves out what the
 	// scope may not see. Of very many hits only the best are considered.
 	FindNotes(ctx context.Context, tx access.Tx, in Scope, s Search, offset, limit int) ([]SearchHit, error)
+	// OpenProjects lists the IDs of the workspace's projects that the person can open.
+	OpenProjects(ctx context.Context, tx access.Tx, workspaceID, userID string) ([]string, error)
 }
 
-// Scope is what one connection may see at this moment, as far as it is said by
-// projects: rows are still judged by local-only and ACL.
+// Scope is what one connection, or one person, may see at this moment, as far as it
+// is said by projects: rows are still judged by local-only and ACL.
 type Scope struct {
 	WorkspaceID string
-	UserID      string   // the approver
-	ProjectIDs  []string // granted, and open to the approver
+	UserID      string   // the person, or the approver
+	ProjectIDs  []string // open to them, and granted to the connection
+
+	// Person says that UserID asks for themselves: to people, local-only notes are
+	// notes like others, and an ACL that lets them look is enough.
+	Person bool
 
 	// ConnectionID is the connection whose seats open sessions; "" opens none.
 	ConnectionID string

@@ -228,6 +228,18 @@ func (q *Queries) PersonalTokens(ctx context.Context, userID string, after strin
 	return items, nil
 }
 
+const removeOtherSessions = `-- name: RemoveOtherSessions :execrows
+DELETE FROM browser_sessions WHERE user_id = $1 AND id <> $2
+`
+
+func (q *Queries) RemoveOtherSessions(ctx context.Context, userID string, kept string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, removeOtherSessions, userID, kept)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const removeSession = `-- name: RemoveSession :execrows
 DELETE FROM browser_sessions WHERE token_hash = $1
 `
@@ -240,12 +252,36 @@ func (q *Queries) RemoveSession(ctx context.Context, tokenHash string) (int64, e
 	return result.RowsAffected()
 }
 
+const removeSessionByID = `-- name: RemoveSessionByID :execrows
+DELETE FROM browser_sessions WHERE id = $1 AND user_id = $2 AND expires_at > $3
+`
+
+func (q *Queries) RemoveSessionByID(ctx context.Context, iD string, userID string, now int64) (int64, error) {
+	result, err := q.db.ExecContext(ctx, removeSessionByID, iD, userID, now)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const removeSessionsOf = `-- name: RemoveSessionsOf :execrows
 DELETE FROM browser_sessions WHERE user_id = $1
 `
 
 func (q *Queries) RemoveSessionsOf(ctx context.Context, userID string) (int64, error) {
 	result, err := q.db.ExecContext(ctx, removeSessionsOf, userID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const renameUser = `-- name: RenameUser :execrows
+UPDATE users SET name = $2 WHERE id = $1
+`
+
+func (q *Queries) RenameUser(ctx context.Context, iD string, name string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, renameUser, iD, name)
 	if err != nil {
 		return 0, err
 	}
@@ -322,6 +358,62 @@ func (q *Queries) SessionUser(ctx context.Context, tokenHash string) (SessionUse
 		&i.DisabledAt,
 	)
 	return i, err
+}
+
+const sessionsOfPerson = `-- name: SessionsOfPerson :many
+SELECT id, created_at, last_seen_at, expires_at, user_agent FROM browser_sessions
+WHERE user_id = $1 AND expires_at > $2 AND id > $3
+ORDER BY id
+LIMIT $4
+`
+
+type SessionsOfPersonParams struct {
+	UserID string
+	Now    int64
+	After  string
+	Most   int32
+}
+
+type SessionsOfPersonRow struct {
+	ID         string
+	CreatedAt  int64
+	LastSeenAt int64
+	ExpiresAt  int64
+	UserAgent  string
+}
+
+func (q *Queries) SessionsOfPerson(ctx context.Context, arg SessionsOfPersonParams) ([]SessionsOfPersonRow, error) {
+	rows, err := q.db.QueryContext(ctx, sessionsOfPerson,
+		arg.UserID,
+		arg.Now,
+		arg.After,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SessionsOfPersonRow{}
+	for rows.Next() {
+		var i SessionsOfPersonRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.CreatedAt,
+			&i.LastSeenAt,
+			&i.ExpiresAt,
+			&i.UserAgent,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const setPassword = `-- name: SetPassword :execrows

@@ -218,6 +218,18 @@ func (q *Queries) RemoveMember(ctx context.Context, workspaceID string, userID s
 	return result.RowsAffected()
 }
 
+const renameWorkspace = `-- name: RenameWorkspace :execrows
+UPDATE workspaces SET name = $2 WHERE id = $1
+`
+
+func (q *Queries) RenameWorkspace(ctx context.Context, iD string, name string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, renameWorkspace, iD, name)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const workspace = `-- name: Workspace :one
 SELECT id, name, created_at FROM workspaces WHERE id = $1
 `

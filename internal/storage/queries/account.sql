@@ -14,6 +14,9 @@ SELECT id, email, name, password_hash, disabled_at, created_at FROM users WHERE 
 -- name: Users :many
 SELECT id, email, name, password_hash, disabled_at, created_at FROM users WHERE id > sqlc.arg(after) ORDER BY id LIMIT sqlc.arg(most);
 
+-- name: RenameUser :execrows
+UPDATE users SET name = $2 WHERE id = $1;
+
 -- name: SetPassword :execrows
 UPDATE users SET password_hash = $2 WHERE id = $1;
 
@@ -42,6 +45,18 @@ DELETE FROM browser_sessions WHERE token_hash = $1;
 
 -- name: RemoveSessionsOf :execrows
 DELETE FROM browser_sessions WHERE user_id = $1;
+
+-- name: RemoveOtherSessions :execrows
+DELETE FROM browser_sessions WHERE user_id = sqlc.arg(user_id) AND id <> sqlc.arg(kept);
+
+-- name: SessionsOfPerson :many
+SELECT id, created_at, last_seen_at, expires_at, user_agent FROM browser_sessions
+WHERE user_id = sqlc.arg(user_id) AND expires_at > sqlc.arg(now) AND id > sqlc.arg(after)
+ORDER BY id
+LIMIT sqlc.arg(most);
+
+-- name: RemoveSessionByID :execrows
+DELETE FROM browser_sessions WHERE id = sqlc.arg(id) AND user_id = sqlc.arg(user_id) AND expires_at > sqlc.arg(now);
 
 -- name: AddPersonalToken :exec
 INSERT INTO personal_tokens (id, token_hash, user_id, name, created_at, last_used_at, revoked_at) VALUES ($1, $2, $3, $4, $5, 0, 0);

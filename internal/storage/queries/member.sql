@@ -4,6 +4,9 @@ INSERT INTO workspaces (id, name, created_at) VALUES ($1, $2, $3);
 -- name: Workspace :one
 SELECT id, name, created_at FROM workspaces WHERE id = $1;
 
+-- name: RenameWorkspace :execrows
+UPDATE workspaces SET name = $2 WHERE id = $1;
+
 -- name: WorkspacesOf :many
 SELECT w.id, w.name, w.created_at, m.role
 FROM memberships m JOIN workspaces w ON w.id = m.workspace_id

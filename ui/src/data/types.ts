@@ -104,6 +104,20 @@ export interface AuditEntryList {
   next_cursor?: string;
 }
 
+export interface BrowserSession {
+  created_at: string;
+  current: boolean;
+  expires_at: string;
+  id: string;
+  last_seen_at: string;
+  user_agent: string;
+}
+
+export interface BrowserSessionList {
+  items: Array<BrowserSession>;
+  next_cursor?: string;
+}
+
 export interface Budget {
   minutes?: number;
   rounds?: number;
@@ -168,6 +182,20 @@ export interface Figures {
 export interface FiguresChange {
   budget?: Budget;
   handoff_minutes?: number;
+}
+
+export interface FoundNote {
+  note_id: string;
+  project_id: string;
+  snippet: string;
+  tab_id?: string;
+  title: string;
+  updated_at: string;
+}
+
+export interface FoundNoteList {
+  items: Array<FoundNote>;
+  next_cursor?: string;
 }
 
 export interface Handoff {
@@ -371,6 +399,11 @@ export interface Notice {
 export interface NoticeList {
   items: Array<Notice>;
   next_cursor?: string;
+}
+
+export interface PasswordBody {
+  current: string;
+  new: string;
 }
 
 export interface PersonalToken {
