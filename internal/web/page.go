@@ -77,15 +77,27 @@ func dict(pairs ...any) (map[string]any, error) {
 // texts are the texts in the language of the request.
 func (s *Site) texts(r *http.Request) *catalogue { return s.views.texts[s.views.language(r)] }
 
-// language picks the pages' language for a request (RFC 9110 §12.5.4).
+// languageCookie holds the language that somebody chose in the web app, which
+// writes it; nothing but the language of the pages depends on it.
+const languageCookie = "language"
+
+// maxLanguage is how many bytes of a tag are read (RFC 5646 §4.4.1).
+const maxLanguage = 35
+
+// language picks the pages' language for a request: the one that was chosen in
+// the app, else what the browser accepts (RFC 9110 §12.5.4), else English.
 func (v *views) language(r *http.Request) int {
-	header := r.Header.Get("Accept-Language")
-	if len(header) > 1024 { // no browser sends more; parsing it would be work for nothing
-		return 0
+	var wanted []language.Tag
+	if chosen, err := r.Cookie(languageCookie); err == nil && len(chosen.Value) <= maxLanguage {
+		if tag, err := language.Parse(chosen.Value); err == nil {
+			wanted = append(wanted, tag)
+		}
 	}
-	wanted, _, err := language.ParseAcceptLanguage(header)
-	if err != nil {
-		return 0
+	// No browser sends a longer header; parsing it would be work for nothing.
+	if header := r.Header.Get("Accept-Language"); len(header) <= 1024 {
+		if accepted, _, err := language.ParseAcceptLanguage(header); err == nil {
+			wanted = append(wanted, accepted...)
+		}
 	}
 	_, i, _ := v.matcher.Match(wanted...)
 	return i

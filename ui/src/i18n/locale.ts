@@ -93,9 +93,13 @@ export async function speak(): Promise<void> {
   listeners.forEach(told => told());
 }
 
-/** Chooses a language for this browser; "" follows the browser's own. */
+/**
+ * Chooses a language for this browser; "" follows the browser's own. The cookie
+ * tells it to the pages without JavaScript, such as the sign-in.
+ */
 export function chooseLanguage(language: Language | ''): Promise<void> {
   keep('language', language || null);
+  document.cookie = `language=${language}; path=/; max-age=${language ? 31_536_000 : 0}; samesite=lax`;
   return speak();
 }
 
