@@ -24,8 +24,9 @@ type Gate interface {
 // Providers finds who takes the turns of agents.
 type Providers interface {
 	// Provider finds the provider that the workspace calls by the name. One that is
-	// not there, or not set up, is a *Fault.
-	Provider(ctx context.Context, workspaceID, name string) (Provider, error)
+	// not there, or not set up, is a *Fault; so is one that was changed after a person
+	// approved what it would do, where approved is not zero (security.md TH22).
+	Provider(ctx context.Context, workspaceID, name string, approved time.Time) (Provider, error)
 }
 
 // Condition runs the commands that tell whether a loop is done.

@@ -98,7 +98,7 @@ func (a *attempt) ask(ctx context.Context) error {
 	if !a.round.EffectAt.IsZero() {
 		return errUnknownOutcome
 	}
-	provider, err := a.Providers.Provider(ctx, a.task.WorkspaceID, a.agent.Provider)
+	provider, err := a.Providers.Provider(ctx, a.task.WorkspaceID, a.agent.Provider, a.approved())
 	if err != nil {
 		return err
 	}
@@ -132,6 +132,15 @@ func (a *attempt) ask(ctx context.Context) error {
 		return limitf(limitTools, "The agent asked for more than the %d tool calls that a task may make.", a.Caps.ToolCalls)
 	}
 	return a.keep(ctx)
+}
+
+// approved is when a person approved the task as it was shown to them; zero where it
+// is of a person's own, or was allowed before anybody knew of it.
+func (a *attempt) approved() time.Time {
+	if a.task.HandoffID == "" {
+		return time.Time{}
+	}
+	return a.task.CreatedAt
 }
 
 // answer takes the turn. A provider that says too much is ended.

@@ -203,7 +203,7 @@ func (n *node) CallAgent(ctx context.Context, c tool.AgentCall) (answer []byte, 
 }
 
 // Provider implements agent.Providers.
-func (n *node) Provider(context.Context, string, string) (agent.Provider, error) {
+func (n *node) Provider(context.Context, string, string, time.Time) (agent.Provider, error) {
 	return n.world, n.missing
 }
 

@@ -126,7 +126,7 @@ type providers struct {
 const mostMade = 1000
 
 // Provider implements agent.Providers.
-func (s *providers) Provider(ctx context.Context, workspaceID, name string) (agent.Provider, error) {
+func (s *providers) Provider(ctx context.Context, workspaceID, name string, approved time.Time) (agent.Provider, error) {
 	if name == workspace.RehearsalProvider {
 		return rehearsal.Provider{}, nil
 	}
@@ -141,6 +141,10 @@ func (s *providers) Provider(ctx context.Context, workspaceID, name string) (age
 	})
 	if err != nil {
 		return nil, err
+	}
+	if !approved.IsZero() && p.UpdatedAt.After(approved) {
+		return nil, &agent.Fault{Kind: agent.FaultRefused,
+			Text: fmt.Sprintf("The provider %s was changed after this task was approved. Let it be proposed again.", name)}
 	}
 	id := fmt.Sprintf("%s %s %d %d", workspaceID, name, p.Version, p.CreatedAt.UnixNano())
 	s.mu.Lock()
