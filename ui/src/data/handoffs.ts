@@ -75,8 +75,7 @@ async function addToInbox(workspace: string, id: string): Promise<void> {
   if (!cache.getQueryState(waitingKey(workspace))) return;
   const waiting = await get<Page<Handoff>>('/handoffs', { state: 'pending', workspace, limit: 50 });
   const handoff = waiting.items.find(item => item.id === id);
-  if (!handoff || keepHandoff(handoff)) return;
-  addToList(waitingKey(workspace), handoff);
+  if (handoff) addToList(waitingKey(workspace), handoff);
 }
 
 onKind('session', async ({ type, id: session, workspace_id: workspace, data }) => {

@@ -9,10 +9,14 @@ export const PersonTile = ({ name }: { name: string }) => (
   </span>
 );
 
+/** The server puts what kind it is before the name of an outside assistant; here the label says so. */
+const nameOf = ({ kind, name }: Writer) =>
+  kind === 'outside_assistant' ? name.replace(/^outside assistant /, '') : name;
+
 /** Who wrote something; an outside assistant never without its label. */
 export const Author = ({ by }: { by: Writer }) => (
   <span className="author">
-    <Name>{by.name}</Name>
+    <Name>{nameOf(by)}</Name>
     {by.kind === 'outside_assistant' && <OutsideBadge />}
   </span>
 );
