@@ -51,7 +51,7 @@ export function Connected({ session, project, team, rights }: Props) {
         </div>
         {session.local_only && <p className="sec banner">{say('app.seats.local_only')}</p>}
         <LoadedList of={seats} rows={2}>
-          {given => (
+          {seated => (
             <LoadedList of={inside} rows={2}>
               {connections =>
                 connections.length === 0 ? (
@@ -73,7 +73,7 @@ export function Connected({ session, project, team, rights }: Props) {
                         key={connection.id}
                         session={session}
                         connection={connection}
-                        seat={given.find(seat => seat.connection_id === connection.id)}
+                        seat={seated.find(seat => seat.connection_id === connection.id)}
                         mayGive={rights.manage && connection.status !== 'revoked'}
                       />
                     ))}
@@ -147,6 +147,12 @@ interface RowProps {
 
 type Choice = SeatName | 'none';
 
+const given = {
+  observer: 'app.seat.given.observer',
+  contributor: 'app.seat.given.contributor',
+  runner: 'app.seat.given.runner',
+} as const satisfies Record<SeatName, TextKey>;
+
 function Row({ session, connection, seat, mayGive }: RowProps) {
   const say = useText();
   const [wanted, want] = useState<Choice>();
@@ -159,7 +165,7 @@ function Row({ session, connection, seat, mayGive }: RowProps) {
       const said =
         choice === 'none'
           ? say('app.seat.taken', { client, session: session.title })
-          : say('app.seat.given', { client, seat: say(seatNames[choice]), session: session.title });
+          : say(given[choice], { client, session: session.title });
       done(said, undo && { text: say('app.undo'), act: () => void give(undo) });
     } catch (thrown) {
       const error = asApiError(thrown);

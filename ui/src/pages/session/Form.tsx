@@ -50,7 +50,8 @@ export function SessionForm({ team, draft, onChange, children, submit, onSubmit,
       await onSubmit(body);
     } catch (thrown) {
       const { message, fields } = asApiError(thrown);
-      setRefusal({ message, faults: fields });
+      const several = Object.keys(fields).length > 0;
+      setRefusal({ message: several ? say('app.session.fields') : message, faults: fields });
     } finally {
       setBusy(false);
     }

@@ -113,7 +113,6 @@ function Tile({ of: who }: { of: Correspondent }) {
 /** A name; an outside assistant's has its label, which the server gives by its kind. */
 function Who({ of: who }: { of: Correspondent }) {
   const say = useText();
-  if (who.kind === 'team') return say('app.mail.team');
   return (
     <span className="author">
       <Name>{who.name ?? who.slug ?? ''}</Name>
@@ -148,7 +147,11 @@ function Letter({ mail, about, onReply }: LetterProps) {
                 <Who of={mail.from} />
               </strong>
               <span className="muted small">
-                <Text of="app.mail.to" who={<Who of={mail.to} />} />
+                {mail.to.kind === 'team' ? (
+                  say('app.mail.to.team')
+                ) : (
+                  <Text of="app.mail.to" who={<Who of={mail.to} />} />
+                )}
               </span>
               {mail.internal && <Badge>{say('app.mail.internal')}</Badge>}
             </span>

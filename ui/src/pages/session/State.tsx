@@ -12,7 +12,7 @@ import { Badge } from '../../parts/Badge.tsx';
 import { Button } from '../../parts/Button.tsx';
 import { Empty, Loading, LoadedList } from '../../parts/State.tsx';
 import { Ago, Name } from '../../parts/words.tsx';
-import { isOpen, TaskState } from './looks.tsx';
+import { firstLine, isOpen, TaskState } from './looks.tsx';
 import { Rounds, TaskRow } from './TaskRow.tsx';
 
 const Markdown = lazy(() => import('../note/Markdown.tsx'));
@@ -97,7 +97,7 @@ function Last({ task: { session_id, id } }: { task: Task }) {
         {task && (
           <p className="meta">
             <span dir="auto">
-              <Name>{task.goal}</Name>
+              <Name>{firstLine(task.goal)}</Name>
             </span>
             {task.ended_at && (
               <span>

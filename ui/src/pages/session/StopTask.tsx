@@ -7,6 +7,7 @@ import { useText } from '../../i18n/Text.tsx';
 import { Button } from '../../parts/Button.tsx';
 import { FormDialog } from '../../parts/Dialog.tsx';
 import { done, failed } from '../../parts/toast.ts';
+import { firstLine } from './looks.tsx';
 
 /** Stops a task, asking once. Who comes too late is told how it ended. */
 export function StopTask({ task }: { task: Task }) {
@@ -17,7 +18,7 @@ export function StopTask({ task }: { task: Task }) {
       <Button
         kind="danger"
         onPress={() => ask(true)}
-        aria-label={say('app.task.stop.label', { goal: short(task.goal) })}
+        aria-label={say('app.task.stop.label', { goal: short(firstLine(task.goal)) })}
       >
         <CircleStop aria-hidden />
         {say('app.task.stop')}
@@ -46,4 +47,4 @@ export function StopTask({ task }: { task: Task }) {
   );
 }
 
-export const short = (goal: string) => (goal.length > 60 ? `${goal.slice(0, 60)}…` : goal);
+const short = (goal: string) => (goal.length > 60 ? `${goal.slice(0, 60)}…` : goal);

@@ -6,7 +6,7 @@ import { Text, useText } from '../../i18n/Text.tsx';
 import { taskAddress } from '../../parts/addresses.ts';
 import { OutsideBadge } from '../../parts/Badge.tsx';
 import { Ago, Name } from '../../parts/words.tsx';
-import { reasonIn, TaskState } from './looks.tsx';
+import { firstLine, reasonIn, roundOf, TaskState } from './looks.tsx';
 
 /** Who a task works for; an outside assistant never without its label. */
 export function TaskBy({ task }: { task: Task }) {
@@ -27,7 +27,7 @@ export function TaskBy({ task }: { task: Task }) {
 /** How much a task did so far, in words and bar. */
 export function Rounds({ task, label }: { task: Task; label: string }) {
   const say = useText();
-  const text = say('app.task.round_of', { k: Math.min(task.rounds_done, task.max_rounds), max: task.max_rounds });
+  const text = say('app.task.round_of', { k: roundOf(task), max: task.max_rounds });
   return (
     <div
       className="roundbar"
@@ -54,7 +54,7 @@ export function TaskRow({ task, children }: { task: Task; children?: ReactNode }
       <div className="what">
         <span className="title">
           <Link className="over" href={taskAddress(task.session_id, task.id)}>
-            <Name>{task.goal}</Name>
+            <Name>{firstLine(task.goal)}</Name>
           </Link>
         </span>
         <span className="meta">
@@ -64,7 +64,7 @@ export function TaskRow({ task, children }: { task: Task; children?: ReactNode }
           {task.state === 'queued' && task.queue_position ? (
             <span>{say('app.task.position', { position: task.queue_position })}</span>
           ) : (
-            <span>{say('app.task.round_of', { k: task.rounds_done, max: task.max_rounds })}</span>
+            <span>{say('app.task.round_of', { k: roundOf(task), max: task.max_rounds })}</span>
           )}
           {task.reason && task.state !== 'succeeded' && <span>{reasonIn(task.reason)}</span>}
         </span>

@@ -19,7 +19,7 @@ import { done, failed } from '../../parts/toast.ts';
 import { Ago, Name } from '../../parts/words.tsx';
 import type { Rights } from '../SessionPage.tsx';
 import { spent } from './spent.ts';
-import { isOpen, reasonIn, roundStates, TaskState } from './looks.tsx';
+import { firstLine, isOpen, reasonIn, roundOf, roundStates, TaskState } from './looks.tsx';
 import { Rounds, TaskBy } from './TaskRow.tsx';
 import { Speech } from './Speech.tsx';
 import { StopTask } from './StopTask.tsx';
@@ -68,7 +68,7 @@ function Of({ session, task, rights, again }: OfProps) {
           </h2>
           <div className="meta">
             <TaskState state={task.state} />
-            <span>{say('app.task.round_of', { k: task.rounds_done, max: task.max_rounds })}</span>
+            <span>{say('app.task.round_of', { k: roundOf(task), max: task.max_rounds })}</span>
             <span>
               <TaskBy task={task} />
             </span>
@@ -104,8 +104,6 @@ function Of({ session, task, rights, again }: OfProps) {
     </div>
   );
 }
-
-const firstLine = (goal: string) => goal.split('\n', 1)[0]!;
 
 /** Says when a round begins and when the task ends, at most one thing in five seconds. */
 function useMilestones(task: Task) {

@@ -62,7 +62,7 @@ export function Tasks({ session, rights, onNew }: Props) {
                     </TaskRow>
                   ))}
                 </ul>
-                {open[0]!.state === 'running' && <Rounds task={open[0]!} label={open[0]!.goal.slice(0, 80)} />}
+                {open[0]!.state === 'running' && <Rounds task={open[0]!} label={say('app.task.progress')} />}
               </section>
             )}
             {over.length > 0 && (

@@ -79,8 +79,15 @@ export const roundStates = {
   stopped: [CircleStop, 'app.task.state.stopped'],
 } as const satisfies Record<Round['state'], [LucideIcon, TextKey]>;
 
+/** The round that a task is in, or the last it had. */
+export const roundOf = ({ state, rounds_done, max_rounds }: Task) =>
+  Math.min(rounds_done + (state === 'running' ? 1 : 0), max_rounds);
+
 /** Whether the task can still change by itself. */
 export const isOpen = (task: Task) => ['queued', 'running', 'waiting'].includes(task.state);
+
+/** A goal in one line; the rest of it stands on the task's own page. */
+export const firstLine = (goal: string) => goal.trim().split('\n', 1)[0]!;
 
 /** Why a task ended, for people: the server puts a word for programs before it. */
 export const reasonIn = (reason: string) => reason.replace(/^[a-z_]+: /, '');
