@@ -1,12 +1,16 @@
 package web
 
 import (
+	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"golang.org/x/text/feature/plural"
 
 	"github.com/osfoundry/osfoundry/internal/access"
 	"github.com/osfoundry/osfoundry/internal/workspace"
@@ -50,6 +54,122 @@ func TestTextsAndTheirUsesAgree(t *testing.T) {
 	for k := range used {
 		if _, ok := english.texts[k]; !ok && !strings.Contains(k, ".css") && !strings.Contains(k, ".svg") && !strings.Contains(k, ".html") && k != "home.arpa" {
 			t.Errorf("the text %q does not exist", k)
+		}
+	}
+}
+
+// TestEveryLanguageSaysWhatThePagesSay holds each language to the texts of
+// English that the pages without JavaScript use, and to their arguments. Those
+// of the web app are held by its own tests.
+func TestEveryLanguageSaysWhatThePagesSay(t *testing.T) {
+	all, err := readCatalogues(localeFiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	english := all[0]
+	for _, c := range all[1:] {
+		for key, want := range english.texts {
+			if strings.HasPrefix(key, "app.") {
+				continue
+			}
+			got, ok := c.texts[key]
+			if !ok {
+				t.Errorf("%s: %q is not said", c.tag, key)
+				continue
+			}
+			for form, text := range got {
+				if strings.TrimSpace(text) == "" {
+					t.Errorf("%s: %q says nothing in its form %d", c.tag, key, form)
+				}
+				if got, want := arguments(text), arguments(want[plural.Other]); !slices.Equal(got, want) {
+					t.Errorf("%s: %q takes %v in %q, want %v", c.tag, key, got, text, want)
+				}
+			}
+		}
+		for key := range c.texts {
+			if _, ok := english.texts[key]; !ok && !strings.HasPrefix(key, "app.") {
+				t.Errorf("%s: %q is not in English", c.tag, key)
+			}
+		}
+	}
+}
+
+// arguments are the placeholders of a text, sorted and once each.
+func arguments(text string) []string {
+	names := placeholder.FindAllString(text, -1)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func TestPagesSpeakTheLanguageThatIsAskedFor(t *testing.T) {
+	for accept, want := range map[string][2]string{
+		"":                                {"en", "Sign in"},
+		"en-GB":                           {"en", "Sign in"},
+		"de":                              {"de", "Anmelden"},
+		"de-AT,de;q=0.9,en;q=0.8":         {"de", "Anmelden"},
+		"es-419":                          {"es", "Iniciar sesión"},
+		"fr-CA, en;q=0.5":                 {"fr", "S’identifier"},
+		"it-IT":                           {"it", "Accedi"},
+		"tlh, it;q=0.2":                   {"it", "Accedi"},
+		"en;q=0.4, fr;q=0.9":              {"fr", "S’identifier"},
+		"de;q=0":                          {"en", "Sign in"},
+		"tlh":                             {"en", "Sign in"},
+		"*":                               {"en", "Sign in"},
+		"de;q=much":                       {"en", "Sign in"},
+		strings.Repeat("de,", 400) + "it": {"en", "Sign in"},
+	} {
+		b := serve(t, &house{}, nil)
+		r := b.request(http.MethodGet, "/sign-in", "")
+		r.Header.Set("Accept-Language", accept)
+		p := b.do(r).wants(http.StatusOK)
+		p.count("html[lang="+want[0]+"]", 1)
+		p.says("h1", want[1])
+	}
+}
+
+func TestTheLanguageChosenInTheAppComesFirst(t *testing.T) {
+	for chosen, want := range map[string]string{
+		"de": "de", "fr-CA": "fr", "en": "en",
+		// What is no language, or none of ours, leaves it to the browser.
+		"": "it", "tlh": "it", "not a language": "it", "../en": "it", "de-" + strings.Repeat("x", 40): "it",
+	} {
+		b := serve(t, &house{}, nil)
+		r := b.request(http.MethodGet, "/sign-in", "")
+		r.Header.Set("Accept-Language", "it")
+		r.Header.Set("Cookie", languageCookie+"="+chosen)
+		b.do(r).wants(http.StatusOK).count("html[lang="+want+"]", 1)
+	}
+}
+
+func TestAMistakeIsSaidInTheLanguageOfThePage(t *testing.T) {
+	b := serve(t, &house{needsSetup: true, err: faulty("password", "must have at least 12 characters")}, nil)
+	body := "secret=x&name=M&email=m%40a.example&password=short&workspace=A"
+	r := b.request(http.MethodPost, "/setup", body)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Origin", b.base)
+	r.Header.Set("Accept-Language", "de")
+	p := b.do(r).wants(http.StatusUnprocessableEntity)
+	p.says("#password-error", "Passwort muss mindestens 12 und höchstens 256 Zeichen haben.")
+}
+
+func TestDatesAndAgesAreSaidInEachLanguage(t *testing.T) {
+	all, err := readCatalogues(localeFiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		want, ok := map[string][2]string{
+			"en": {"30 Nov 2026", "2 days ago"}, "de": {"30.11.2026", "vor 2 Tagen"}, "es": {"30/11/2026", "hace 2 días"},
+			"fr": {"30/11/2026", "il y a 2 jours"}, "it": {"30/11/2026", "2 giorni fa"},
+		}[c.tag.String()]
+		if !ok {
+			continue
+		}
+		if got := string(c.date(noon)); !strings.Contains(got, ">"+want[0]+"<") {
+			t.Errorf("%s: the date is %s, want %s", c.tag, got, want[0])
+		}
+		if got := string(c.ago(noon.Add(-48*time.Hour), noon)); got != want[1] {
+			t.Errorf("%s: the age is %q, want %q", c.tag, got, want[1])
 		}
 	}
 }
