@@ -83,6 +83,7 @@ func (h *House) putUp() (base, setupURL string) {
 		h.Fatal(err)
 	}
 	c.Listen, c.RateLimits, c.Database, c.ShutdownPatience = "127.0.0.1:0", "off", h.Options.DatabaseURL, 2*time.Second
+	c.Data = h.TempDir() // what agents run lies there
 	h.tune(&c)
 	logger := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if h.log == io.Discard {
