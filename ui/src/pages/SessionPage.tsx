@@ -123,7 +123,7 @@ function Of({ session, project, team, tab, task }: OfProps) {
           <TypeBadge type={session.type} />
           <SessionState state={session.state} />
           <span>{say('app.session.agents.count', { n: session.agents.length })}</span>
-          {seats !== undefined && <span>{say('app.session.assistants.count', { n: seats })}</span>}
+          {seats ? <span>{say('app.session.assistants.count', { n: seats })}</span> : null}
           {session.restricted && <Badge icon={Lock}>{say('app.note.restricted')}</Badge>}
           {session.local_only && <Badge icon={Laptop}>{say('app.note.local_only')}</Badge>}
         </>

@@ -68,7 +68,7 @@ export function FormDialog({ isOpen, onClose, title, submit, danger, onSubmit, c
       >
         {error && (
           <p className="alert" role="alert">
-            {error.message}
+            {withoutPointer(error.message)}
           </p>
         )}
         {typeof children === 'function' ? children(error?.fields ?? {}) : children}
@@ -84,3 +84,6 @@ export function FormDialog({ isOpen, onClose, title, submit, danger, onSubmit, c
     </Dialog>
   );
 }
+
+/** The server names a field before what is wrong with it, in its own words; the form says that by the field. */
+const withoutPointer = (message: string) => message.replace(/^\/\S*: /, '');
