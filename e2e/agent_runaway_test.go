@@ -36,7 +36,7 @@ func TestARunawayModelIsStoppedWithinAStep(t *testing.T) {
 		}{
 			"loops":                    {calls(call("search", testkit.Object{"query": "x"})), "limit_rounds: ", 6},
 			"writes 10 MB":             {says(slices.Repeat([]string{loud}, 100)...), "limit_output: ", 1},
-			"asks for 1,000 tools":     {calls(many(1000)...), "limit_output: ", 1},
+			"asks for 1,000 tools":     {calls(many(1000)...), "limit_tools: ", 1},
 			"asks for too many in all": {calls(many(30)...), "limit_tools: ", 7},
 			"reads too much":           {providertest.Move{Calls: many(1), In: 1_200_000, Out: 10}, "limit_tokens: ", 2},
 		} {

@@ -88,8 +88,11 @@ func (a *attempt) fail(ctx context.Context, fault *Fault) error {
 	if external && outcomeUnknown(fault.Kind) {
 		return a.wait(ctx, a.began)
 	}
-	if fault.Kind == FaultLarge {
+	switch fault.Kind {
+	case FaultLarge:
 		return a.stop(ctx, limitf(limitOutput, "%s", fault.Text))
+	case FaultTools:
+		return a.stop(ctx, limitf(limitTools, "%s", fault.Text))
 	}
 	reason := fmt.Sprintf("provider_%s: %s", fault.Kind, fault.Text)
 	faults := a.round.Faults + 1

@@ -80,7 +80,7 @@ type Reply struct {
 // FaultKind says what went wrong with a turn.
 type FaultKind string
 
-// The faults. All but FaultRefused may go away by themselves.
+// The faults. FaultRefused, FaultLarge and FaultTools do not go away by themselves.
 const (
 	FaultDown    FaultKind = "down"    // not reached, or it ended the connection before an answer
 	FaultSlow    FaultKind = "slow"    // nothing came for too long
@@ -90,6 +90,7 @@ const (
 	FaultCut     FaultKind = "cut"     // the stream ended in the middle
 	FaultRefused FaultKind = "refused" // wrong key, unknown model, a request it does not take: asking again does not help
 	FaultLarge   FaultKind = "large"   // more output than is allowed
+	FaultTools   FaultKind = "tools"   // more tools asked for at once than is allowed
 )
 
 // Fault is a turn that failed, in words for the person who owns the session.
@@ -107,4 +108,6 @@ func (f *Fault) Error() string { return string(f.Kind) + ": " + f.Text }
 func (f *Fault) Unwrap() error { return f.Cause }
 
 // Again reports whether the same turn may succeed later.
-func (f *Fault) Again() bool { return f.Kind != FaultRefused && f.Kind != FaultLarge }
+func (f *Fault) Again() bool {
+	return f.Kind != FaultRefused && f.Kind != FaultLarge && f.Kind != FaultTools
+}

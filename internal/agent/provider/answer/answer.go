@@ -62,7 +62,7 @@ func (a *Answer) Room(n int) error {
 	if n <= a.limits.Calls {
 		return nil
 	}
-	return &agent.Fault{Kind: agent.FaultLarge, Text: fmt.Sprintf("The answer asks for more than %d tools at once.", a.limits.Calls)}
+	return &agent.Fault{Kind: agent.FaultTools, Text: fmt.Sprintf("The answer asks for more than %d tools at once.", a.limits.Calls)}
 }
 
 // Say adds text. A character that was split between two pieces is said when it is

@@ -80,8 +80,8 @@ func TestAnAnswerEndsAtItsLimit(t *testing.T) {
 	if err := a.Call("a", "search", "{}"); err != nil {
 		t.Fatalf("the first of one call: %v", err)
 	}
-	if got := kind(a.Call("b", "search", "{}")); got != agent.FaultLarge {
-		t.Errorf("the second of one call is %q, want large", got)
+	if got := kind(a.Call("b", "search", "{}")); got != agent.FaultTools {
+		t.Errorf("the second of one call is %q, want tools", got)
 	}
 }
 

@@ -78,7 +78,7 @@ func (m Model) faultTable() map[string]fault {
 		"is loading":                      {move: Move{Status: 503, Header: map[string]string{"Retry-After": "2"}, Body: echo("unavailable")}, want: agent.FaultFailed, after: 2 * time.Second},
 		"says too much":                   {move: Move{Text: []string{strings.Repeat("x", 11)}}, limits: exchange.Limits{Answer: answer.Limits{Bytes: 10}}, want: agent.FaultLarge},
 		"asks for too much":               {move: Move{Calls: call(`{"query":"0123456789"}`)}, limits: exchange.Limits{Answer: answer.Limits{Bytes: 10}}, want: agent.FaultLarge},
-		"asks for too many tools":         {move: Move{Calls: append(call(`{}`), call(`{}`)...)}, limits: exchange.Limits{Answer: answer.Limits{Calls: 1}}, want: agent.FaultLarge},
+		"asks for too many tools":         {move: Move{Calls: append(call(`{}`), call(`{}`)...)}, limits: exchange.Limits{Answer: answer.Limits{Calls: 1}}, want: agent.FaultTools},
 		"sends too much":                  {move: Move{Text: []string{strings.Repeat("x", 5000)}}, limits: exchange.Limits{Wire: 4000}, want: agent.FaultLarge},
 		"sends one line for ever":         {move: Move{Events: []string{": " + strings.Repeat("x", 5000)}, Open: true}, limits: exchange.Limits{Wire: 4000}, want: agent.FaultLarge},
 		"fails in the middle":             {move: Move{Text: some, Events: []string{event("error", echo("strange_error"))}}, want: agent.FaultFailed},
@@ -125,7 +125,7 @@ func readable(t *testing.T, host string, f *agent.Fault) {
 			t.Errorf("%q shows in %s", canary, shown)
 		}
 	}
-	if !strings.HasSuffix(f.Text, ".") || f.Kind != agent.FaultGarbage && f.Kind != agent.FaultLarge && !strings.Contains(f.Text, host) {
+	if !strings.HasSuffix(f.Text, ".") || f.Kind != agent.FaultGarbage && f.Kind != agent.FaultLarge && f.Kind != agent.FaultTools && !strings.Contains(f.Text, host) {
 		t.Errorf("the text is %q, want a sentence that names %s", f.Text, host)
 	}
 }
