@@ -15,7 +15,7 @@ export async function setUp(server, person, workspace) {
 
 /** A client with the session of a person who has a password. */
 export async function signInAs(server, { email, password }) {
-  const answer = await fetch(`${server.url}/api/v1/sign-in`, {
+  const answer = await reach(`${server.url}/api/v1/sign-in`, {
     method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ email, password }),
   });
   if (answer.status !== 200) throw new Error(`sign in: ${answer.status} ${await answer.text()}`);
@@ -24,10 +24,20 @@ export async function signInAs(server, { email, password }) {
 
 const cookieOf = answer => answer.headers.getSetCookie()[0].split(';')[0];
 
+/** A server closes what was idle for long, which a client may notice with its next request only. */
+const reach = async (address, options) => {
+  try {
+    return await fetch(address, options);
+  } catch (error) {
+    if (error.cause?.code !== 'ECONNRESET' && error.cause?.code !== 'UND_ERR_SOCKET') throw error;
+    return fetch(address, options);
+  }
+};
+
 /** api(method, path, body) asks the owner API with the cookie, and wants success. */
 function api(server, cookie) {
   const ask = async (method, path, body) => {
-    const answer = await fetch(`${server.url}/api/v1${path}`, {
+    const answer = await reach(`${server.url}/api/v1${path}`, {
       method, headers: { Cookie: cookie, ...(body && { 'Content-Type': 'application/json' }) }, ...(body && { body: JSON.stringify(body) }),
     });
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
@@ -64,7 +74,7 @@ export async function connect(t, browser, server, owner, name, workspaceID) {
 
 /** Calls a tool (MCP 2025-06-18, tools/call). */
 async function call(server, token, tool, args) {
-  const answer = await fetch(server.mcp, {
+  const answer = await reach(server.mcp, {
     method: 'POST',
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-06-18' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool, arguments: args } }),

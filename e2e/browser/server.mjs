@@ -21,27 +21,42 @@ export async function temporaryFolder(t) {
   return folder;
 }
 
-/** Starts `osfoundry serve`; OSFOUNDRY_BIN names a binary that is built already. */
+/** Builds the program, as another version of it if one is named. */
+export async function build(folder, version) {
+  const binary = path.join(folder, `osfoundry${version ?? ''}`);
+  await run('go', ['build', ...(version ? ['-ldflags', `-X main.version=${version}`] : []), '-o', binary, './cmd/osfoundry'], { cwd: root, timeout: 600_000 });
+  return binary;
+}
+
+/**
+ * Starts `osfoundry serve`; OSFOUNDRY_BIN names a binary that is built already. It
+ * is started again, at the same address, by what it returns as `again`.
+ */
 export async function startServer(t, folder) {
-  let binary = process.env.OSFOUNDRY_BIN;
-  if (!binary) {
-    binary = path.join(folder, 'osfoundry');
-    await run('go', ['build', '-o', binary, './cmd/osfoundry'], { cwd: root, timeout: 600_000 });
-  }
-  const server = spawn(binary, ['serve', '--listen', '127.0.0.1:0', '--data', path.join(folder, 'data')], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const binary = process.env.OSFOUNDRY_BIN || await build(folder);
+  const server = await serve(t, binary, folder, '127.0.0.1:0', 'Setup URL');
+  const again = async (other = binary) => Object.assign(server, await serve(t, other, folder, new URL(server.url).host, 'MCP URL'));
+  return Object.assign(server, { again });
+}
+
+/** `last` names the last line that it prints before it is ready. */
+async function serve(t, binary, folder, address, last) {
+  const server = spawn(binary, ['serve', '--listen', address, '--data', path.join(folder, 'data')], { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(server, 'exit');
   let log = '';
   server.stderr.on('data', data => { log += data; });
-  t.after(async () => { server.kill('SIGTERM'); await ended; });
+  const stop = async () => { server.kill('SIGTERM'); await ended; };
+  t.after(stop);
   const said = await new Promise((resolve, reject) => {
     let out = '';
     server.stdout.on('data', data => {
       out += data;
-      if (/^Setup URL: .*\n/m.test(out)) resolve(out);
+      if (new RegExp(`^${last}: .*\n`, 'm').test(out)) resolve(out);
     });
     ended.then(([code]) => reject(new Error(`osfoundry ended with ${code}:\n${out}${log}`)));
   });
-  return { url: /^Address: (.*)\/$/m.exec(said)[1], setup: /^Setup URL: (.*)$/m.exec(said)[1], mcp: /^MCP URL: (.*)$/m.exec(said)[1], log: () => log };
+  const line = name => new RegExp(`^${name}: (.*)$`, 'm').exec(said)?.[1];
+  return { url: line('Address').replace(/\/$/, ''), setup: line('Setup URL'), mcp: line('MCP URL'), log: () => log, stop };
 }
 
 /** A client that registered itself (RFC 7591). */

@@ -3,6 +3,7 @@ import { BellOff, CircleCheck, CircleSlash, CircleX, Hourglass, type LucideIcon 
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { useList } from '../data/cache.ts';
+import { connectionQuery } from '../data/connections.ts';
 import { markRead, noticesQuery, unreadQuery } from '../data/notices.ts';
 import { sessionQuery } from '../data/sessions.ts';
 import type { Notice } from '../data/types.ts';
@@ -41,6 +42,8 @@ export function gather(notices: Notice[]): Told[] {
   return rows;
 }
 
+const read = (ids?: string[]) => void markRead(ids).catch(thrown => failed(asApiError(thrown).message));
+
 /** The content of the bell's panel. */
 export function Notices({ close }: { close: () => void }) {
   const say = useText();
@@ -49,7 +52,7 @@ export function Notices({ close }: { close: () => void }) {
   const unread = useList(unreadQuery);
   const list = onlyUnread ? unread : all;
   const titles = useTitles(list.items ?? []);
-  const read = (ids?: string[]) => void markRead(ids).catch(thrown => failed(asApiError(thrown).message));
+  const clients = useClients(list.items ?? []);
   return (
     <>
       <div className="row noticehead">
@@ -90,9 +93,13 @@ export function Notices({ close }: { close: () => void }) {
                             close();
                           }}
                         >
-                          <Words notice={newest} n={same.length} />
+                          <Words
+                            notice={newest}
+                            client={newest.connection ?? clients.get(newest.connection_id ?? '')}
+                            n={same.length}
+                          />
                         </Link>
-                        {newest.type === 'handoff.proposed' && <OutsideBadge />}
+                        {isOutside(newest) && <OutsideBadge />}
                       </span>
                       <span className="meta">
                         {titles.has(newest.session_id ?? '') && (
@@ -132,8 +139,20 @@ function useTitles(notices: Notice[]): Map<string, string> {
   return new Map(found.flatMap(({ data }) => (data ? [[data.id, data.title] as const] : [])));
 }
 
-function addressOf({ session_id: session, task_id: task }: Notice): string {
-  if (!session) return '/';
+/** The names of connections that a notice does not say. */
+function useClients(notices: Notice[]): Map<string, string> {
+  const unnamed = notices.filter(notice => notice.connection === undefined).map(notice => notice.connection_id);
+  const ids = [...new Set(unnamed.filter(id => id !== undefined))];
+  const found = useQueries({
+    queries: ids.map(id => ({ ...connectionQuery(id), retry: false, refetchInterval: false as const })),
+  });
+  return new Map(found.flatMap(({ data }) => (data ? [[data.id, data.name] as const] : [])));
+}
+
+const isOutside = ({ type }: Notice) => type === 'handoff.proposed' || type.startsWith('connection.');
+
+function addressOf({ workspace_id: workspace, connection_id: connection, session_id: session, task_id: task }: Notice) {
+  if (!session) return connection ? `/w/${workspace}/assistants/${connection}` : `/w/${workspace}`;
   return task ? taskAddress(session, task) : sessionAddress(session, 'handoffs');
 }
 
@@ -144,7 +163,7 @@ const ends: Partial<Record<NonNullable<Notice['state']>, LucideIcon>> = {
 };
 
 function Sign({ notice }: { notice: Notice }) {
-  if (notice.type === 'handoff.proposed') return <AssistantTile />;
+  if (isOutside(notice)) return <AssistantTile />;
   const Icon = (notice.type === 'task.ended' && notice.state && ends[notice.state]) || Hourglass;
   return (
     <span className="tile" aria-hidden>
@@ -153,11 +172,16 @@ function Sign({ notice }: { notice: Notice }) {
   );
 }
 
-function Words({ notice, n }: { notice: Notice; n: number }) {
+function Words({ notice, client, n }: { notice: Notice; client: string | undefined; n: number }) {
   const say = useText();
+  const name = <Name>{client ?? say('app.outside')}</Name>;
   switch (notice.type) {
     case 'handoff.proposed':
-      return <Text of="app.notice.handoff" client={<Name>{notice.connection ?? say('app.outside')}</Name>} n={n} />;
+      return <Text of="app.notice.handoff" client={name} n={n} />;
+    case 'connection.created':
+      return <Text of="app.notice.connected" client={name} />;
+    case 'connection.token_reused':
+      return <Text of="app.notice.token_reused" client={name} />;
     case 'task.waiting':
       return say('app.notice.waiting');
     case 'task.ended':

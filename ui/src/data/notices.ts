@@ -39,6 +39,11 @@ const mapPages = (data: Pages<Notice>, change: (items: Notice[]) => Notice[]): P
   pages: data.pages.map(page => ({ ...page, items: change(page.items) })),
 });
 
+// New connections are told to owners without an event of their own.
+onKind('connection', async ({ type }) => {
+  if (type === 'connection.created') await cache.invalidateQueries({ queryKey: key });
+});
+
 onKind('session', async ({ type }) => {
   if (type === 'notice.created') await cache.invalidateQueries({ queryKey: key });
 });

@@ -21,11 +21,13 @@ export function Waits({ workspace }: { workspace: string }) {
   );
 }
 
+/** The names in a row, each of them once. */
+const names = (texts: string[]) => list([...new Set(texts.map(text => clean(text).trim()))]);
+
 function Requests({ workspace }: { workspace: string }) {
   const say = useText();
   const waiting = useList(waitingQuery(workspace)).items?.filter(handoff => handoff.state === 'pending') ?? [];
   if (waiting.length === 0) return null;
-  const names = (texts: string[]) => list([...new Set(texts.map(text => clean(text).trim()))]);
   return (
     <div className="banner">
       <TriangleAlert aria-hidden />

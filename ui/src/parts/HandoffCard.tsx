@@ -267,8 +267,8 @@ function Agents({ handoff }: { handoff: Handoff }) {
       <ul>
         {handoff.agents.map(agent => (
           <li key={agent.slug} className="meta">
-            <span className="row">
-              <Bot aria-hidden />
+            <Bot aria-hidden />
+            <span>
               <Name>{agent.slug}</Name>
             </span>
             <span>
