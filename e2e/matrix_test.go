@@ -298,12 +298,20 @@ func meet(t *testing.T, raw queryer, h *testkit.House, approver *testkit.Person,
 	h.Owner.AddConnection(other, connection)
 	h.Owner.AddConnection(project, connection)
 	worlds := map[string]*world{}
+	read := map[about]*world{} // what is only read can be read by several tools
 	for name, r := range rows {
+		if !r.write && read[r.about] != nil {
+			worlds[name] = read[r.about]
+			continue
+		}
 		worlds[name] = &world{project: project, other: other, note: h.Owner.Note(project, "Plan", "First thought.\n")}
 		if r.about.inSession() {
 			makeSession(h, worlds[name], connection)
 		}
 		prepare(h, s, r, worlds[name], elsewhere, approver, outsider)
+		if !r.write {
+			read[r.about] = worlds[name]
+		}
 	}
 	if s.notGranted {
 		h.Owner.Must("DELETE", "/projects/"+project+"/connections/"+connection, nil, nil)

@@ -25,7 +25,7 @@ const (
 
 func TestKilledTasksFinishAndNoRoundIsTakenTwice(t *testing.T) {
 	storagetest.EachOptions(t, func(t *testing.T, o storage.Options) {
-		kills := rounds(t, 4)
+		kills := rounds(t, 2)
 		seed := uint64(time.Now().UnixNano())
 		t.Logf("seed %d, %d kills", seed, kills)
 		p := newProcess(t, o)
