@@ -1,4 +1,15 @@
-import { Activity, Home, Inbox, Keyboard, Plug, Search, Settings, Users, type LucideIcon } from 'lucide-react';
+import {
+  Activity,
+  FileText,
+  Home,
+  Inbox,
+  Keyboard,
+  Plug,
+  Search,
+  Settings,
+  Users,
+  type LucideIcon,
+} from 'lucide-react';
 import { useState } from 'react';
 import {
   Autocomplete,
@@ -13,9 +24,12 @@ import {
   SearchField,
   useFilter,
 } from 'react-aria-components';
+import { useList } from '../data/cache.ts';
 import { keep, kept } from '../data/kept.ts';
+import { foundNotesQuery } from '../data/notes.ts';
 import { useText } from '../i18n/Text.tsx';
 import { clean, Name } from '../parts/words.tsx';
+import { useAsked } from './asked.ts';
 import { useLayers } from './layers.ts';
 import { usePlace } from './place.ts';
 import { useThings } from './things.ts';
@@ -47,9 +61,15 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const [asked, setAsked] = useState('');
   const { text, sections } = useSections(asked);
   const all = say('app.search.page', { text });
-  const found = sections
-    .map(section => ({ ...section, options: section.options.filter(option => contains(option.text, text)) }))
-    .filter(section => section.options.length > 0);
+  const named = sections.map(section => ({
+    ...section,
+    options: section.options.filter(option => contains(option.text, text)),
+  }));
+  const inNotes = useInNotes(text === asked.trim() ? text : '');
+  const options = inNotes.filter(({ key }) => !named.some(section => section.options.some(other => other.key === key)));
+  const found = [...named, { key: 'notes', title: say('app.search.in_notes'), options }].filter(
+    section => section.options.length > 0,
+  );
   return (
     <ModalOverlay className="scrim top-align" isDismissable isOpen onOpenChange={open => !open && onClose()}>
       <Modal className="modal palette">
@@ -146,6 +166,28 @@ function useSections(asked: string): { text: string; sections: Section[] } {
       ...(asked === '' ? [] : [sections.people]),
     ],
   };
+}
+
+const mostInNotes = 5;
+
+/** Notes with these words in their texts. */
+function useInNotes(text: string): Option[] {
+  const { workspace } = usePlace();
+  const asked = useAsked(text);
+  const id = workspace?.id ?? '';
+  const list = useList({
+    ...foundNotesQuery(id, asked, mostInNotes),
+    enabled: id !== '' && asked !== '',
+    staleTime: 0,
+  });
+  if (asked === '') return [];
+  return (list.items ?? []).map(note => ({
+    key: `n ${note.note_id}`,
+    icon: FileText,
+    text: note.title,
+    where: note.snippet,
+    to: `/p/${note.project_id}/notes/${note.note_id}${note.tab_id ? `/${note.tab_id}` : ''}`,
+  }));
 }
 
 function useActions(): Option[] {

@@ -1,8 +1,8 @@
 import { queryOptions, useQuery, useSuspenseQuery } from '@tanstack/react-query';
-import { at, get, post, remove } from './api.ts';
+import { at, get, patch, post, remove } from './api.ts';
 import { cache, listOptions } from './cache.ts';
 import { keep, kept } from './kept.ts';
-import type { Me, PersonalToken, Team } from './types.ts';
+import type { BrowserSession, Me, Named, PersonalToken, Team } from './types.ts';
 
 export const meQuery = queryOptions({ queryKey: ['me'], queryFn: ({ signal }) => get<Me>('/me', undefined, signal) });
 
@@ -28,6 +28,32 @@ export async function createWorkspace(name: string): Promise<Team> {
   const made = await post<Team>('/workspaces', { name });
   await cache.invalidateQueries({ queryKey: meQuery.queryKey });
   return made;
+}
+
+/** Everybody sees the person by this name from now on. */
+export async function renameMe(name: string): Promise<void> {
+  cache.setQueryData(meQuery.queryKey, await patch<Me>('/me', { name }));
+  await cache.invalidateQueries({ predicate: ({ queryKey }) => queryKey[2] === 'members' });
+}
+
+/** Signs out all other browsers of the person. */
+export async function changePassword(current: string, chosen: string): Promise<void> {
+  await post('/me/password', { current, new: chosen });
+  await cache.invalidateQueries({ queryKey: browsersKey });
+}
+
+export async function renameWorkspace(workspace: string, name: string): Promise<Named> {
+  const renamed = await patch<Named>(at`/workspaces/${workspace}`, { name });
+  await cache.invalidateQueries({ queryKey: meQuery.queryKey });
+  return renamed;
+}
+
+const browsersKey = ['browser-sessions'];
+export const browsersQuery = { ...listOptions<BrowserSession>(browsersKey, '/browser-sessions'), staleTime: 0 };
+
+export async function endBrowserSession(id: string): Promise<void> {
+  await remove(at`/browser-sessions/${id}`);
+  await cache.invalidateQueries({ queryKey: browsersKey });
 }
 
 const tokensKey = ['personal-tokens'];

@@ -1,8 +1,19 @@
 import { queryOptions } from '@tanstack/react-query';
-import { asApiError, at, get, patch, post, remove } from './api.ts';
+import { ApiError, asApiError, at, get, patch, post, put, remove } from './api.ts';
 import { cache, dropFromLists, listOptions, patchLists, type Pages } from './cache.ts';
 import { onKind } from './live.ts';
-import type { Note, NoteChange, NoteFields, TabText, TabVersion, TabVersionText } from './types.ts';
+import { say } from '../i18n/locale.ts';
+import type {
+  Acl,
+  AclEntryBody,
+  FoundNote,
+  Note,
+  NoteChange,
+  NoteFields,
+  TabText,
+  TabVersion,
+  TabVersionText,
+} from './types.ts';
 
 /** Characters of one tab at most, as UTF-8 bytes. */
 export const maxTabBytes = 1 << 20;
@@ -58,7 +69,12 @@ export async function createNote(project: string, title: string, tab: string, ma
 }
 
 export async function changeNote(note: Note, change: NoteChange): Promise<Note> {
-  const changed = await patch<Note>(at`/notes/${note.id}`, { ...change, expected_version: note.version });
+  const changed = await patch<Note>(at`/notes/${note.id}`, { ...change, expected_version: note.version }).catch(
+    (thrown: unknown) => {
+      if (asApiError(thrown).status === 409) void cache.invalidateQueries({ queryKey: noteQuery(note.id).queryKey });
+      throw thrown;
+    },
+  );
   keepNote(changed);
   if (change.archived !== undefined || change.project_id !== undefined) {
     await cache.invalidateQueries({ queryKey: listKey(note.project_id) });
@@ -92,6 +108,32 @@ export async function restoreVersion(note: string, tab: string, version: number,
   return keepTab(
     await post<TabText>(at`/notes/${note}/tabs/${tab}/versions/${version}/restore`, { expected_version: current }),
   );
+}
+
+/** The notes of the workspace with these words, as far as the person can open them. */
+export const foundNotesQuery = (workspace: string, words: string, size = 20) =>
+  listOptions<FoundNote>(['found-notes', workspace, words], at`/workspaces/${workspace}/search`, { q: words }, size);
+
+export const readAcl = (note: string) => get<Acl>(at`/notes/${note}/acl`);
+
+const spelled = (users: AclEntryBody[]) =>
+  users
+    .map(({ id, right }) => `${id} ${right}`)
+    .toSorted()
+    .join();
+
+/**
+ * Shares the note with these people alone, or with its project if there are none
+ * given. Lists have no version, so it is compared with the one that was shown.
+ */
+export async function shareNote(note: Note, shown: Acl, users: AclEntryBody[] | undefined): Promise<void> {
+  const now = await readAcl(note.id);
+  if (spelled(now.users) !== spelled(shown.users)) {
+    throw new ApiError(409, 'conflict', say('app.note.share.meanwhile'));
+  }
+  if (users) await put<Acl>(at`/notes/${note.id}/acl`, { users });
+  else await remove(at`/notes/${note.id}/acl`);
+  await cache.invalidateQueries({ queryKey: noteQuery(note.id).queryKey });
 }
 
 onKind('note', async event => {

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { useList } from '../data/cache.ts';
 import { connectionsQuery } from '../data/connections.ts';
-import { useMe, useTeam } from '../data/me.ts';
+import { renameWorkspace, useMe, useTeam } from '../data/me.ts';
 import { projectsQuery } from '../data/projects.ts';
 import type { Connection, Project, Team } from '../data/types.ts';
 import { Text, useText } from '../i18n/Text.tsx';
@@ -11,7 +11,11 @@ import { byName, useClock } from '../i18n/time.ts';
 import { AuditList } from '../parts/AuditList.tsx';
 import { AssistantTile, OutsideBadge, StatusBadge } from '../parts/Badge.tsx';
 import { Button, LinkButton } from '../parts/Button.tsx';
+import { FormDialog } from '../parts/Dialog.tsx';
+import { TextField } from '../parts/Field.tsx';
+import { MenuItem, MoreMenu } from '../parts/Menu.tsx';
 import { Page } from '../parts/Page.tsx';
+import { done } from '../parts/toast.ts';
 import { Empty, LoadedList } from '../parts/State.tsx';
 import { Ago, Name } from '../parts/words.tsx';
 import { NewProject } from './NewProject.tsx';
@@ -37,6 +41,7 @@ function Of({ workspace }: { workspace: Team }) {
   useClock();
   const me = useMe();
   const [adding, setAdding] = useState(false);
+  const [renaming, setRenaming] = useState(false);
   const projects = useList(projectsQuery(workspace.id));
   const connections = useList(connectionsQuery(workspace.id));
   const mayEdit = workspace.role !== 'viewer';
@@ -50,7 +55,16 @@ function Of({ workspace }: { workspace: Team }) {
     <Page
       title={say(greeting(), { person: me.name.split(/\s+/)[0] ?? me.name })}
       here={workspace.name}
-      actions={mayEdit && newProject}
+      actions={
+        <>
+          {workspace.role === 'owner' && (
+            <MoreMenu label={say('app.more_actions', { what: workspace.name })}>
+              <MenuItem onAction={() => setRenaming(true)}>{say('app.workspace.rename')}</MenuItem>
+            </MoreMenu>
+          )}
+          {mayEdit && newProject}
+        </>
+      }
     >
       {connections.items?.every(connection => connection.status === 'revoked') && mayEdit && (
         <div className="banner info">
@@ -62,6 +76,28 @@ function Of({ workspace }: { workspace: Team }) {
         </div>
       )}
       <Waits workspace={workspace.id} />
+      <FormDialog
+        isOpen={renaming}
+        onClose={() => setRenaming(false)}
+        title={say('app.workspace.rename')}
+        submit={say('app.rename')}
+        onSubmit={async form => {
+          const { name } = await renameWorkspace(workspace.id, String(form.get('name')));
+          done(say('app.workspace.renamed', { workspace: name }));
+        }}
+      >
+        {faults => (
+          <TextField
+            label={say('app.name')}
+            name="name"
+            defaultValue={workspace.name}
+            isRequired
+            autoFocus
+            autoComplete="off"
+            fault={faults.name}
+          />
+        )}
+      </FormDialog>
       <section className="section" aria-labelledby="home-projects">
         <h2 id="home-projects">{say('app.projects')}</h2>
         <LoadedList of={projects}>

@@ -3,7 +3,7 @@ import { Archive, Laptop, Lock, Plus } from 'lucide-react';
 import { Suspense, useEffect, useState } from 'react';
 import { useLocation, useSearchParams } from 'wouter';
 import { asApiError } from '../data/api.ts';
-import { useTeam } from '../data/me.ts';
+import { useMe, useTeam } from '../data/me.ts';
 import { addTab, changeNote, deleteNote, deleteTab, noteQuery, tabQuery } from '../data/notes.ts';
 import { projectQuery } from '../data/projects.ts';
 import type { Note, NoteTab, Project, Team } from '../data/types.ts';
@@ -20,6 +20,8 @@ import { Tabs } from '../parts/Tabs.tsx';
 import { done, failed } from '../parts/toast.ts';
 import { Ago, Name } from '../parts/words.tsx';
 import { History } from './note/History.tsx';
+import { MoveDialog } from './note/Move.tsx';
+import { ShareDialog } from './note/Share.tsx';
 import { TabBody } from './note/TabBody.tsx';
 import { Unread } from './Unread.tsx';
 
@@ -38,7 +40,7 @@ export function NotePage({ note: id, tab }: Params) {
   return <Of note={note.data} project={project.data} team={team} tab={tab} />;
 }
 
-type Asked = 'rename' | 'tab' | 'rename-tab' | 'delete-tab' | 'delete';
+type Asked = 'rename' | 'share' | 'move' | 'tab' | 'rename-tab' | 'delete-tab' | 'delete';
 
 function Of({
   note,
@@ -59,6 +61,8 @@ function Of({
   const base = `/p/${note.project_id}/notes/${note.id}`;
   const tab = note.tabs.find(t => t.id === wanted) ?? note.tabs[0]!;
   const mayEdit = team !== undefined && team.role !== 'viewer' && !note.archived && !project?.archived;
+  const me = useMe();
+  const mayManage = mayEdit && (team.role === 'owner' || project?.owner.id === me.id);
   const close = () => ask(undefined);
   const act = async (change: Parameters<typeof changeNote>[1], said?: string) => {
     try {
@@ -105,6 +109,24 @@ function Of({
                   >
                     {say('app.note.tab.right')}
                   </MenuItem>
+                  <MenuItem onAction={() => ask('move')}>{say('app.note.move.ask')}</MenuItem>
+                  {mayManage && (
+                    <>
+                      <MenuItem onAction={() => ask('share')}>{say('app.note.share')}</MenuItem>
+                      <MenuItem
+                        onAction={() =>
+                          void act(
+                            { local_only: !note.local_only },
+                            say(note.local_only ? 'app.note.local_only.opened' : 'app.note.local_only.kept', {
+                              note: note.title,
+                            }),
+                          )
+                        }
+                      >
+                        {say(note.local_only ? 'app.note.local_only.open' : 'app.note.local_only.keep')}
+                      </MenuItem>
+                    </>
+                  )}
                   <MenuItem danger isDisabled={note.tabs.length === 1} onAction={() => ask('delete-tab')}>
                     {say('app.note.tab.delete.ask')}
                   </MenuItem>
@@ -176,6 +198,8 @@ function Of({
           />
         )}
       </FormDialog>
+      <MoveDialog note={note} isOpen={asked === 'move'} onClose={close} />
+      <ShareDialog note={note} isOpen={asked === 'share'} onClose={close} />
       <FormDialog
         isOpen={asked === 'tab'}
         onClose={close}

@@ -9,6 +9,7 @@ import { TextField } from '../parts/Field.tsx';
 import { Page } from '../parts/Page.tsx';
 import { Empty } from '../parts/State.tsx';
 import { clean, Name } from '../parts/words.tsx';
+import { FoundNotes } from './FoundNotes.tsx';
 
 const most = 100;
 
@@ -43,6 +44,7 @@ export function SearchPage() {
         {asked !== '' && say('app.search.found', { n: found.length })}
       </p>
       <Results found={found} asked={asked} />
+      {workspace && <FoundNotes workspace={workspace.id} asked={asked} />}
     </Page>
   );
 }

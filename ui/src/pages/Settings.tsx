@@ -6,7 +6,7 @@ import { asApiError } from '../data/api.ts';
 import { useList } from '../data/cache.ts';
 import { keep } from '../data/kept.ts';
 import { lettersOff } from '../app/keys.ts';
-import { createToken, revokeToken, tokensQuery, useMe } from '../data/me.ts';
+import { createToken, revokeToken, tokensQuery } from '../data/me.ts';
 import type { PersonalToken } from '../data/types.ts';
 import { Text, useText } from '../i18n/Text.tsx';
 import { chooseLanguage, chosenLanguage, languages, offered, type Language } from '../i18n/locale.ts';
@@ -20,6 +20,7 @@ import { Empty, LoadedList } from '../parts/State.tsx';
 import { Tabs } from '../parts/Tabs.tsx';
 import { done, failed } from '../parts/toast.ts';
 import { Ago, Name } from '../parts/words.tsx';
+import { Profile } from './settings/Profile.tsx';
 
 const sections = ['profile', 'appearance', 'tokens'] as const;
 type Section = (typeof sections)[number];
@@ -39,40 +40,6 @@ export function Settings({ section }: { section?: string }) {
         {chosen === 'tokens' && <Tokens />}
       </Tabs>
     </Page>
-  );
-}
-
-function Profile() {
-  const say = useText();
-  const me = useMe();
-  return (
-    <section className="card" aria-labelledby="profile">
-      <div className="sec">
-        <h2 id="profile">{say('app.settings.profile')}</h2>
-      </div>
-      <dl className="sec facts">
-        <div>
-          <dt>{say('app.name')}</dt>
-          <dd>
-            <Name>{me.name}</Name>
-          </dd>
-        </div>
-        <div>
-          <dt>{say('app.email')}</dt>
-          <dd>
-            <Name>{me.email}</Name>
-          </dd>
-        </div>
-        {me.workspaces.map(team => (
-          <div key={team.id}>
-            <dt>
-              <Name>{team.name}</Name>
-            </dt>
-            <dd>{say(`role.${team.role}`)}</dd>
-          </div>
-        ))}
-      </dl>
-    </section>
   );
 }
 

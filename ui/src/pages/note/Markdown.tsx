@@ -1,9 +1,10 @@
 import { Square, SquareCheck } from 'lucide-react';
 import { lexer, type Token, type Tokens } from 'marked';
-import { Fragment, type JSX, type ReactNode } from 'react';
+import { Fragment, useRef, type JSX, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import { useText } from '../../i18n/Text.tsx';
 import { clean } from '../../i18n/format.ts';
+import { Button } from '../../parts/Button.tsx';
 
 // Markdown for reading: the lexer's tokens become React elements from this list
 // and from nothing else. HTML in a note is shown as the text it is.
@@ -12,11 +13,56 @@ interface Props {
   text: string;
   /** Text of an outside assistant: each link says where it leads. */
   showHosts?: boolean;
+  /** Lists the headings above the text, if there are several. */
+  outline?: boolean;
 }
 
-export default function Markdown({ text, showHosts = false }: Props) {
+const fewHeadings = 2;
+
+export default function Markdown({ text, showHosts = false, outline = false }: Props) {
+  const body = useRef<HTMLDivElement>(null);
   const tokens = lexer(clean(text), { gfm: true });
-  return <div className="prose">{blocks(tokens, { showHosts, level: 1 })}</div>;
+  const headings = outline ? tokens.filter((token): token is Tokens.Heading => token.type === 'heading') : [];
+  const show = (nth: number) => {
+    const heading = body.current?.querySelectorAll<HTMLElement>(':scope > :is(h2, h3, h4, h5, h6)')[nth];
+    if (!heading) return;
+    heading.tabIndex = -1;
+    heading.focus();
+    heading.scrollIntoView({ block: 'start' });
+  };
+  return (
+    <>
+      {headings.length > fewHeadings && <Outline headings={headings} show={show} />}
+      <div className="prose" ref={body}>
+        {blocks(tokens, { showHosts, level: 1 })}
+      </div>
+    </>
+  );
+}
+
+function Outline({ headings, show }: { headings: Tokens.Heading[]; show: (nth: number) => void }) {
+  const say = useText();
+  return (
+    <details className="fold outline">
+      <summary>{say('app.note.outline')}</summary>
+      <ul>
+        {headings.map((heading, nth) => (
+          // oxlint-disable-next-line react/no-array-index-key -- two headings may say the same
+          <li key={nth} className={heading.depth > 2 ? 'deep' : ''}>
+            <Button kind="quiet" onPress={() => show(nth)}>
+              <bdi>{plainOf(heading)}</bdi>
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+/** The words of a token, without marks. */
+function plainOf(token: Token): string {
+  if ('tokens' in token && token.tokens) return token.tokens.map(plainOf).join('');
+  return 'text' in token ? String(token.text) : '';
 }
 
 interface Context {

@@ -72,7 +72,7 @@ export function TabBody({ read, mayEdit }: { read: TabText; mayEdit: boolean }) 
           <div className="pane">
             <Suspense fallback={<Loading />}>
               {draft.text ? (
-                <Markdown text={draft.text} showHosts={outside} />
+                <Markdown text={draft.text} showHosts={outside} outline />
               ) : (
                 <p className="muted">{say('app.note.empty')}</p>
               )}
