@@ -13,6 +13,7 @@ const keys: ReadonlyArray<readonly [TextKey, string[]]> = [
   ['app.keys.region', ['F6']],
   ['app.keys.save', ['Ctrl', 'S']],
   ['app.keys.tabs', ['Ctrl', 'Alt', '←/→']],
+  ['app.keys.session', ['1–5']],
   ['app.keys.help', ['?']],
   ['app.keys.move', ['J/K']],
   ['app.keys.unfold', ['O']],

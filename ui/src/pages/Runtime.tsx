@@ -18,23 +18,25 @@ import { Page } from '../parts/Page.tsx';
 import { Empty, Failure, Loaded, LoadedList } from '../parts/State.tsx';
 import { done } from '../parts/toast.ts';
 import { Ago, Name } from '../parts/words.tsx';
-import { Unread } from './Unread.tsx';
 
 /** What the agents of a workspace work with, and how much of it. */
 export function Runtime({ workspace }: { workspace: string }) {
+  const say = useText();
   const team = useTeam(workspace);
-  if (!team) return <Unread of={{ error: new ApiError(404, 'not_found', ''), refetch: never }} />;
-  return <Of team={team} />;
+  if (team) return <Of team={team} />;
+  return (
+    <Page title={say('app.not_found.title')}>
+      <Failure error={new ApiError(404, 'not_found', say('app.not_found'))} />
+    </Page>
+  );
 }
-
-const never = (async () => {}) as never;
 
 function Of({ team }: { team: Team }) {
   const say = useText();
   const owner = team.role === 'owner';
   return (
     <Page title={say('app.runtime')} crumbs={[{ text: team.name, to: `/w/${team.id}` }]} meta={say('app.runtime.text')}>
-      {owner ? <Providers team={team} /> : <Failure error={new ApiError(403, 'forbidden', '')} />}
+      {owner ? <Providers team={team} /> : <Failure error={new ApiError(403, 'forbidden', say('app.denied'))} />}
       <Limits team={team} mayChange={owner} />
     </Page>
   );

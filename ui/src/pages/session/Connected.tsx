@@ -74,6 +74,7 @@ export function Connected({ session, project, team, rights }: Props) {
                         session={session}
                         connection={connection}
                         seat={seated.find(seat => seat.connection_id === connection.id)}
+                        log={team.role === 'owner' ? `${access}/log?connection=${connection.id}` : undefined}
                         mayGive={rights.manage && connection.status !== 'revoked'}
                       />
                     ))}
@@ -142,6 +143,8 @@ interface RowProps {
   session: AgentSession;
   connection: Connection;
   seat: Seat | undefined;
+  /** Where its calls in the project are, for who may read them. */
+  log: string | undefined;
   mayGive: boolean;
 }
 
@@ -153,7 +156,7 @@ const given = {
   runner: 'app.seat.given.runner',
 } as const satisfies Record<SeatName, TextKey>;
 
-function Row({ session, connection, seat, mayGive }: RowProps) {
+function Row({ session, connection, seat, log, mayGive }: RowProps) {
   const say = useText();
   const [wanted, want] = useState<Choice>();
   const now: Choice = (seat?.seat as SeatName | undefined) ?? 'none';
@@ -179,6 +182,11 @@ function Row({ session, connection, seat, mayGive }: RowProps) {
       <AssistantTile />
       <Who connection={connection} />
       <div className="acts">
+        {log && (
+          <LinkButton kind="quiet" to={log} aria-label={say('app.seat.calls.label', { client })}>
+            {say('app.seat.calls')}
+          </LinkButton>
+        )}
         {mayGive ? (
           <SeatControl
             label={say('app.seat.of', { client })}
