@@ -36,8 +36,9 @@ export function Speech({ task, number, read, label, live, onGap }: Props) {
   useLayoutEffect(() => {
     const draw = () => {
       const speech = speechOf(task, number, read);
-      if (speech.gap) gap.current();
-      append(text.current!, clean(speech.text));
+      if (live && speech.gap) gap.current();
+      // What the server has of a round that is over is all of it.
+      append(text.current!, clean(live ? speech.text : read || speech.text));
       const { current } = box;
       if (live && follows.current && current) current.scrollTop = current.scrollHeight;
     };

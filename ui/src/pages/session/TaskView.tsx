@@ -36,7 +36,9 @@ export function TaskView({ session, task: id, rights }: Props) {
   const task = useQuery(taskQuery(session.id, id));
   return (
     <Loaded of={task} rows={4}>
-      {data => <Of session={session} task={data} rights={rights} again={() => void task.refetch()} />}
+      {data => (
+        <Of session={session} task={data} rights={rights} again={() => void task.refetch({ cancelRefetch: false })} />
+      )}
     </Loaded>
   );
 }
