@@ -87,7 +87,11 @@ async function load(language: string): Promise<Catalogue> {
 /** Speaks the language that is wanted, from the next rendering on. */
 export async function speak(): Promise<void> {
   const language = wanted();
-  const next = localeOf(language, await load(language));
+  // A catalogue that cannot be loaded leaves English, and not an empty page.
+  const next = await load(language).then(
+    texts => localeOf(language, texts),
+    () => inEnglish,
+  );
   current = next;
   document.documentElement.lang = next.tag;
   listeners.forEach(told => told());
