@@ -5,6 +5,7 @@ import {
   useInfiniteQuery,
   type UseInfiniteQueryOptions,
 } from '@tanstack/react-query';
+import { useEffect } from 'react';
 import { asApiError, get } from './api.ts';
 
 /** Rows of one page of a list; more than this on screen makes changes slow. */
@@ -56,6 +57,16 @@ export const listOptions = <T>(
 export function useList<T>(options: ListOptions<T>) {
   const list = useInfiniteQuery(options);
   return { ...list, items: list.data?.pages.flatMap(page => page.items) };
+}
+
+/** useList, read to its end: what is sorted and filtered here has to be here. */
+export function useWholeList<T>(options: ListOptions<T>) {
+  const list = useList(options);
+  const { hasNextPage, isFetching, isError, fetchNextPage } = list;
+  useEffect(() => {
+    if (hasNextPage && !isFetching && !isError) void fetchNextPage();
+  }, [hasNextPage, isFetching, isError, fetchNextPage]);
+  return list;
 }
 
 /** Puts the item in place of the one with its ID, in every list under the key. */

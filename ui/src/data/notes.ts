@@ -64,8 +64,18 @@ function keepTab(text: TabText): TabText {
 export async function createNote(project: string, title: string, tab: string, markdown = ''): Promise<Note> {
   const made = await post<Note>(at`/projects/${project}/notes`, { title, tabs: [{ title: tab, markdown }] });
   keepNote(made);
-  await cache.invalidateQueries({ queryKey: listKey(project) });
+  addToList(made);
   return made;
+}
+
+/** Lists are by ID and a new note has the last one, so that a long list is not read again for it. */
+function addToList(note: Note): void {
+  if (patchLists<NoteFields>([...listKey(note.project_id), false], note)) return;
+  cache.setQueryData<Pages<NoteFields>>(notesQuery(note.project_id).queryKey, data => {
+    const last = data?.pages.at(-1);
+    if (!data || !last || last.next_cursor) return data; // it comes with the pages that were not read
+    return { ...data, pages: [...data.pages.slice(0, -1), { ...last, items: [...last.items, note] }] };
+  });
 }
 
 export async function changeNote(note: Note, change: NoteChange): Promise<Note> {
@@ -139,14 +149,17 @@ export async function shareNote(note: Note, shown: Acl, users: AclEntryBody[] | 
 onKind('note', async event => {
   void cache.invalidateQueries({ queryKey: ['note-text', event.id] });
   void cache.invalidateQueries({ queryKey: ['note-versions', event.id] });
-  if (event.project_id && ['note.created', 'note.moved', 'note.archived', 'note.restored'].includes(event.type)) {
+  if (event.project_id && ['note.moved', 'note.archived', 'note.restored'].includes(event.type)) {
     void cache.invalidateQueries({ queryKey: listKey(event.project_id) });
   }
   if (event.project_id && ['note.left', 'note.deleted'].includes(event.type))
     dropFromLists(listKey(event.project_id), event.id);
-  if (!isShown(event.id)) return;
+  const isNew = event.type === 'note.created';
+  if (!isNew && !isShown(event.id)) return;
   try {
-    keepNote(await get<Note>(at`/notes/${event.id}`));
+    const note = await get<Note>(at`/notes/${event.id}`);
+    if (isNew) addToList(note);
+    else keepNote(note);
   } catch (thrown) {
     const error = asApiError(thrown);
     if (!error.notFound && !error.denied) return;

@@ -3,7 +3,7 @@ import { Archive, FileText, KeyRound, Laptop, Lock, Plus, Users } from 'lucide-r
 import { useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { asApiError } from '../data/api.ts';
-import { useList } from '../data/cache.ts';
+import { useList, useWholeList } from '../data/cache.ts';
 import { projectConnectionsQuery } from '../data/connections.ts';
 import { useTeam } from '../data/me.ts';
 import { createNote, notesQuery } from '../data/notes.ts';
@@ -17,6 +17,7 @@ import { Select, TextField } from '../parts/Field.tsx';
 import { MenuItem, MoreMenu } from '../parts/Menu.tsx';
 import { More } from '../parts/More.tsx';
 import { Page } from '../parts/Page.tsx';
+import { Rows, type Place } from '../parts/Rows.tsx';
 import { Empty, LoadedList, Nothing } from '../parts/State.tsx';
 import { done, failed } from '../parts/toast.ts';
 import { Ago, Name } from '../parts/words.tsx';
@@ -179,7 +180,7 @@ function Notes({ project, onNew }: { project: ProjectType; onNew: (() => void) |
   const archived = search.get('archived') === 'true';
   const sort = (search.get('sort') as Sort | null) ?? 'changed';
   const filter = search.get('q') ?? '';
-  const list = useList(notesQuery(project.id, archived));
+  const list = useWholeList(notesQuery(project.id, archived));
   const set = (name: string, value: string) =>
     setSearch(
       was => {
@@ -234,11 +235,7 @@ function Notes({ project, onNew }: { project: ProjectType; onNew: (() => void) |
           if (shown.length === 0) return <Nothing clear={() => set('q', '')} />;
           return (
             <>
-              <ul className="card list">
-                {shown.map(note => (
-                  <Row key={note.id} note={note} />
-                ))}
-              </ul>
+              <Rows items={shown}>{(note, place) => <Row key={note.id} note={note} place={place} />}</Rows>
               <More of={list} />
             </>
           );
@@ -254,13 +251,13 @@ const fold = (text: string) => text.normalize('NFKD').replace(/\p{M}/gu, '').toL
 function sorted(notes: NoteFields[], sort: Sort): NoteFields[] {
   if (sort === 'made') return notes.toReversed();
   if (sort === 'title') return notes.toSorted((a, b) => a.title.localeCompare(b.title));
-  return notes.toSorted((a, b) => b.updated_at.localeCompare(a.updated_at));
+  return notes.toSorted((a, b) => (a.updated_at < b.updated_at ? 1 : a.updated_at > b.updated_at ? -1 : 0));
 }
 
-function Row({ note }: { note: NoteFields }) {
+function Row({ note, place }: { note: NoteFields; place: Place }) {
   const say = useText();
   return (
-    <li className="linked">
+    <li className="linked" {...place}>
       <FileText aria-hidden />
       <div className="what">
         <span className="title">
