@@ -120,11 +120,24 @@ export async function tabTo(page, selector) {
     if (await page.evaluate(s => document.activeElement?.matches(s), selector)) {
       const ring = await page.evaluate(() => {
         const shown = e => e && getComputedStyle(e).outlineStyle !== 'none' && parseFloat(getComputedStyle(e).outlineWidth) >= 2;
-        return shown(document.activeElement) || shown(document.activeElement.closest('.option'));
+        return shown(document.activeElement) || shown(document.activeElement.closest('.option, li.linked'));
       });
       assert.ok(ring, `${selector}: the focus does not show`);
       return;
     }
   }
   assert.fail(`${selector} cannot be reached with Tab`);
+}
+
+/** A quicker look than inspect: all themes and widths, and axe for the wide light page, or for the narrow dark one. */
+export async function glance(who, name, narrow) {
+  const { page, devtools } = who;
+  for (const [width, height, theme, examined] of [[1280, 860, 'light', !narrow], [1280, 860, 'dark', false], [390, 844, 'light', false], [390, 844, 'dark', narrow]]) {
+    await page.setViewportSize({ width, height });
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+    if (examined) assert.deepEqual(await violations(devtools), [], `axe: ${name}, ${width} px, ${theme}`);
+    assert.equal(await overflow(page), 0, `${name}: scrolls sideways at ${width} px`);
+    if (shots) await page.screenshot({ path: path.join(shots, `${name}-${width}-${theme}.png`) });
+  }
+  assert.deepEqual(who.faults, [], `${name}: console, policy or network`);
 }
