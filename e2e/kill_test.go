@@ -46,14 +46,37 @@ type process struct {
 	cmd    *exec.Cmd
 }
 
-// build makes the program once for the test.
+// built is the program, which all tests share.
+var built struct {
+	once   sync.Once
+	folder string
+	err    error
+}
+
+// build makes the program when the first test asks for it.
 func build(t *testing.T) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "osfoundry")
-	if out, err := exec.Command("go", "build", "-o", binary, "../cmd/osfoundry").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	built.once.Do(func() {
+		if built.folder, built.err = os.MkdirTemp("", "osfoundry-e2e-"); built.err != nil {
+			return
+		}
+		out, err := exec.Command("go", "build", "-o", built.folder, "../cmd/osfoundry").CombinedOutput()
+		if err != nil {
+			built.err = fmt.Errorf("%w\n%s", err, out)
+		}
+	})
+	if built.err != nil {
+		t.Fatalf("build: %v", built.err)
 	}
-	return binary
+	return filepath.Join(built.folder, "osfoundry")
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built.folder != "" {
+		_ = os.RemoveAll(built.folder)
+	}
+	os.Exit(code)
 }
 
 func newProcess(t *testing.T, o storage.Options) *process {
