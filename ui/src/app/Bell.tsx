@@ -1,6 +1,6 @@
 import { Bell as BellIcon } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
-import { Dialog, DialogTrigger, Popover } from 'react-aria-components';
+import { DialogTrigger, Popover } from 'react-aria-components';
 import { useUnread } from '../data/notices.ts';
 import { useText } from '../i18n/Text.tsx';
 import { Button } from '../parts/Button.tsx';
@@ -25,12 +25,11 @@ export function Bell() {
           )}
         </Button>
       </span>
-      <Popover className="popover notices" placement="bottom end">
-        <Dialog aria-label={say('app.notices')}>
-          <Suspense fallback={<Loading />}>
-            <Notices close={() => setOpen(false)} />
-          </Suspense>
-        </Dialog>
+      {/* Without a Dialog in it the popover is one, with its button for closing inside. */}
+      <Popover className="popover notices" placement="bottom end" aria-label={say('app.notices')}>
+        <Suspense fallback={<Loading />}>
+          <Notices close={() => setOpen(false)} />
+        </Suspense>
       </Popover>
     </DialogTrigger>
   );
