@@ -377,7 +377,7 @@ test('sessions', { timeout: 900_000 }, async t => {
     await main.getByText('Kept on this server').first().waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'More actions for Supplier outreach' }).click();
     await page.getByRole('menuitem', { name: 'Who can see it…' }).click();
-    await page.getByLabel('Who can see it', { exact: true }).last().selectOption('listed');
+    await page.getByRole('combobox', { name: 'Who can see it' }).selectOption('listed');
     await page.getByLabel('Mara Ruiz').selectOption('edit');
     await look('people');
     await page.getByRole('button', { name: 'Save access' }).click();
