@@ -34,7 +34,7 @@ function Account() {
     <section className="card" aria-labelledby="profile">
       <div className="sec row">
         <h2 id="profile">{say('app.settings.profile')}</h2>
-        <div className="end">
+        <div className="end row">
           <Button onPress={() => ask('name')}>{say('app.profile.rename')}</Button>
           <Button onPress={() => ask('password')}>{say('app.profile.password')}</Button>
         </div>
