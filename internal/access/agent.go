@@ -19,7 +19,8 @@ type AgentFacts struct {
 	Tools       []string // the agent's, as they were approved and still are
 	Agent       string   // slug
 	TaskID      string
-	Ref         Ref // the thing that was looked at; the session's project where none was named
+	Ref         Ref  // the thing that was looked at; the session's project where none was named
+	Local       bool // all agents of the task work on this server, or on one of its operator's own
 
 	// Person is who started the task: the facts about the person who queued it, or
 	// who accepted its handoff; nil where a connection requested the run by itself.
@@ -51,6 +52,9 @@ func CheckAgent(a AgentFacts, tool string, need Permission) (Permit, error) {
 	if a.Person != nil {
 		if permit, err = checkPerson(*a.Person, who, need, ref); err != nil {
 			return Permit{}, err
+		}
+		if a.Person.LocalOnly && !a.Local {
+			return Permit{}, Refuse(LocalOnly, "This %s stays on its server, and an agent of this session works elsewhere.", ref.Kind)
 		}
 	}
 	if a.Connection != nil {

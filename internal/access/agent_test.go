@@ -72,6 +72,19 @@ func TestAnAgentMayDoWhatAllBehindItsTaskMayDo(t *testing.T) {
 	}
 }
 
+func TestLocalOnlyIsForAgentsThatWorkHere(t *testing.T) {
+	for _, c := range []struct {
+		local, localOnly bool
+		want             Code
+	}{{false, true, LocalOnly}, {true, true, ""}, {false, false, ""}, {true, false, ""}} {
+		a := AgentFacts{TaskKnown: true, TaskRunning: true, Tools: []string{"read_note"}, Local: c.local, Ref: Ref{Kind: KindNote, ID: "n"},
+			Person: thing(func(f *Facts) { f.LocalOnly = c.localOnly })}
+		if _, err := CheckAgent(a, "read_note", Permission{Scopes: ScopeRead, Right: RightView}); CodeOf(err) != c.want {
+			t.Errorf("got %v, want %q: %+v", err, c.want, c)
+		}
+	}
+}
+
 func TestAnAgentIsRefusedWhatItsTaskDoesNotHave(t *testing.T) {
 	good := AgentFacts{TaskKnown: true, TaskRunning: true, Tools: []string{"read_note"}, Person: thing(func(*Facts) {}), Ref: Ref{Kind: KindNote, ID: "n"}}
 	for name, c := range map[string]struct {

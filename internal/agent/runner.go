@@ -27,6 +27,9 @@ type Providers interface {
 	// not there, or not set up, is a *Fault; so is one that was changed after a person
 	// approved what it would do, where approved is not zero (security.md TH22).
 	Provider(ctx context.Context, workspaceID, name string, approved time.Time) (Provider, error)
+	// Local reports whether the provider takes turns on this server, or on one of its
+	// operator's own. One that is not there does not.
+	Local(ctx context.Context, workspaceID, name string) (bool, error)
 }
 
 // Condition runs the commands that tell whether a loop is done.

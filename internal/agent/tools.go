@@ -127,7 +127,23 @@ func (a *attempt) call(ctx context.Context, i int) ([]byte, error) {
 	case !a.offered[c.Name] && slices.Contains(a.tools(), c.Name):
 		return nil, access.Refuse(access.Forbidden, "The tool %s is not offered in this round.", c.Name)
 	}
-	return a.Gate.CallAgent(ctx, tool.AgentCall{Round: a.ref, Number: i + 1, Name: c.Name, Arguments: jsontext.Value(c.Arguments)})
+	local, err := a.local(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return a.Gate.CallAgent(ctx, tool.AgentCall{Round: a.ref, Number: i + 1, Local: local, Name: c.Name, Arguments: jsontext.Value(c.Arguments)})
+}
+
+// local reports whether no agent of the task works elsewhere: what one of them
+// reads, the others may be told.
+func (a *attempt) local(ctx context.Context) (bool, error) {
+	for _, worker := range a.task.Agents {
+		local, err := a.Providers.Local(ctx, a.task.WorkspaceID, worker.Provider)
+		if err != nil || !local {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 func (a *attempt) finishTask(c workspace.ToolCall) ([]byte, error) {

@@ -203,6 +203,8 @@ func (n *node) CallAgent(ctx context.Context, c tool.AgentCall) (answer []byte, 
 }
 
 // Provider implements agent.Providers.
+func (n *node) Local(context.Context, string, string) (bool, error) { return true, nil }
+
 func (n *node) Provider(context.Context, string, string, time.Time) (agent.Provider, error) {
 	return n.world, n.missing
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -70,7 +72,7 @@ func (a *App) runner(p *Parts, gate *tool.Catalogue) (rounds, error) {
 	return rounds{agent.NewRunner(agent.Config{
 		Units: a.db, Store: p.Rounds, Gate: gate, Condition: programs, Stopping: p.Tasks.Stopping(), Caps: agent.DefaultCaps(), Now: a.now, Log: a.log,
 		Providers: &providers{
-			work: a.db, configured: p.Providers, programs: programs, made: map[string]agent.Provider{},
+			work: a.db, configured: p.Providers, programs: programs, own: a.config.ProviderHosts, made: map[string]agent.Provider{},
 			client: guard.NewClient(guard.ClientConfig{Timeout: turnTime, MaxBody: turnBytes, AllowHosts: a.config.ProviderHosts}),
 		},
 	})}, nil
@@ -117,6 +119,7 @@ type providers struct {
 	configured *workspace.Providers
 	client     *http.Client
 	programs   *command.Programs
+	own        []string // hosts of the operator's own model servers
 
 	mu   sync.Mutex
 	made map[string]agent.Provider // by workspace, name and version; guarded by mu
@@ -161,6 +164,25 @@ func (s *providers) Provider(ctx context.Context, workspaceID, name string, appr
 	}
 	s.made[id] = made
 	return made, nil
+}
+
+// Local implements agent.Providers: programs run here, and model servers that the
+// operator lists are of their own network.
+func (s *providers) Local(ctx context.Context, workspaceID, name string) (local bool, err error) {
+	if name == workspace.RehearsalProvider {
+		return true, nil
+	}
+	err = s.work.Read(ctx, func(tx access.Tx) error {
+		p, _, ok, err := s.configured.Open(ctx, tx, workspaceID, name)
+		if err != nil || !ok {
+			local = false
+			return err
+		}
+		base, err := url.Parse(p.BaseURL)
+		local = p.Kind == workspace.ProviderCommand || err == nil && slices.Contains(s.own, base.Host)
+		return nil
+	})
+	return local, err
 }
 
 // openAIServer is where OpenAI itself answers.

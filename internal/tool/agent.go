@@ -15,7 +15,8 @@ import (
 // AgentCall is one tool call of an agent's round.
 type AgentCall struct {
 	Round     access.RoundRef
-	Number    int // of the call within the round, from 1
+	Number    int  // of the call within the round, from 1
+	Local     bool // no agent of the task works elsewhere; see access.AgentFacts
 	Name      string
 	Arguments jsontext.Value // without an idempotency key: the round has one for each number
 }
@@ -29,7 +30,7 @@ func (c *Catalogue) CallAgent(ctx context.Context, call AgentCall) ([]byte, erro
 	}
 	arguments, fault := withKey(t, call)
 	return c.admit(ctx, &passage{
-		catalogue: c, caller: agent{call.Round}, started: c.Now(),
+		catalogue: c, caller: agent{call.Round, call.Local}, started: c.Now(),
 		call: Call{Name: call.Name, Arguments: arguments}, fault: fault,
 	})
 }
@@ -120,7 +121,10 @@ func without(names []string) []string {
 }
 
 // agent is a round of a task.
-type agent struct{ round access.RoundRef }
+type agent struct {
+	round access.RoundRef
+	local bool
+}
 
 func (a agent) hold(ctx context.Context, c *Catalogue, tx access.Tx, ref access.Ref, right access.Right) error {
 	return c.Source.HoldAgent(ctx, tx, a.round, ref, right)
@@ -128,6 +132,7 @@ func (a agent) hold(ctx context.Context, c *Catalogue, tx access.Tx, ref access.
 
 func (a agent) look(ctx context.Context, c *Catalogue, tx access.Tx, ref access.Ref) (sight, error) {
 	f, err := c.Source.AgentFacts(ctx, tx, a.round, ref)
+	f.Local = a.local
 	seen := sight{
 		identify: func(time.Time) (access.Principal, error) { return access.IdentifyAgent(f) },
 		check: func(t *Tool, _ access.Ref, _ time.Time) (access.Permit, error) {
