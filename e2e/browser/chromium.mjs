@@ -129,10 +129,14 @@ export async function tabTo(page, selector) {
   assert.fail(`${selector} cannot be reached with Tab`);
 }
 
-/** A quicker look than inspect: all themes and widths, and axe for the wide light page, or for the narrow dark one. */
+/**
+ * A quicker look than inspect: wide and light, narrow and dark, and axe for one of
+ * the two. Pictures are taken of all four.
+ */
 export async function glance(who, name, narrow) {
   const { page, devtools } = who;
   for (const [width, height, theme, examined] of [[1280, 860, 'light', !narrow], [1280, 860, 'dark', false], [390, 844, 'light', false], [390, 844, 'dark', narrow]]) {
+    if (!shots && (width === 390) !== (theme === 'dark')) continue;
     await page.setViewportSize({ width, height });
     await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
     if (examined) assert.deepEqual(await violations(devtools), [], `axe: ${name}, ${width} px, ${theme}`);
