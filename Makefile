@@ -55,6 +55,12 @@ ui/node_modules/.package-lock.json: ui/package-lock.json
 test: ## every test: both databases, race detector, browser; installs what is missing
 	@scripts/test.sh
 
+.PHONY: journeys
+journeys: ui ## every journey in a real browser, also those that make test leaves out for their length
+	@scripts/need.sh go node chromium
+	npm --prefix e2e/browser ci --no-audit --no-fund
+	npm --prefix e2e/browser run journeys
+
 .PHONY: lint
 lint: ## go vet, gofmt, staticcheck, the floor plan
 	@scripts/need.sh go
