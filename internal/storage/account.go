@@ -57,7 +57,7 @@ func (Accounts) Users(ctx context.Context, tx access.Tx, page workspace.Page) ([
 
 func userOf(r gen.User) workspace.User {
 	return workspace.User{
-		ID: r.ID, Email: r.Email, Name: r.Name, PasswordHash: r.PasswordHash, Disabled: r.DisabledAt != 0, CreatedAt: moment(r.CreatedAt),
+		ID: r.ID, Email: r.Email, Name: r.Name, PasswordHash: r.PasswordHash, Disabled: r.DisabledAt != 0, CreatedAt: timeOf(r.CreatedAt),
 	}
 }
 
@@ -92,7 +92,7 @@ func (Accounts) SessionByToken(ctx context.Context, tx access.Tx, token access.T
 	r, err := on(tx).SessionUser(ctx, string(token))
 	return workspace.BrowserSession{
 		ID: r.ID, User: workspace.User{ID: r.UserID, Email: r.Email, Name: r.Name, Disabled: r.DisabledAt != 0},
-		CreatedAt: moment(r.CreatedAt), LastSeenAt: moment(r.LastSeenAt), ExpiresAt: moment(r.ExpiresAt),
+		CreatedAt: timeOf(r.CreatedAt), LastSeenAt: timeOf(r.LastSeenAt), ExpiresAt: timeOf(r.ExpiresAt),
 	}, missing(err, "session")
 }
 
@@ -127,7 +127,7 @@ func (Accounts) SessionsOf(ctx context.Context, tx access.Tx, userID string, now
 	})
 	return each(rows, func(r gen.SessionsOfPersonRow) workspace.BrowserSession {
 		return workspace.BrowserSession{
-			ID: r.ID, CreatedAt: moment(r.CreatedAt), LastSeenAt: moment(r.LastSeenAt), ExpiresAt: moment(r.ExpiresAt), UserAgent: r.UserAgent,
+			ID: r.ID, CreatedAt: timeOf(r.CreatedAt), LastSeenAt: timeOf(r.LastSeenAt), ExpiresAt: timeOf(r.ExpiresAt), UserAgent: r.UserAgent,
 		}
 	}), err
 }
@@ -150,7 +150,7 @@ func (Accounts) PersonalTokenByToken(ctx context.Context, tx access.Tx, token ac
 	r, err := on(tx).PersonalTokenUser(ctx, string(token))
 	return workspace.BrowserSession{
 		ID: r.ID, User: workspace.User{ID: r.UserID, Email: r.Email, Name: r.Name, Disabled: r.DisabledAt != 0},
-		LastSeenAt: moment(r.LastUsedAt),
+		LastSeenAt: timeOf(r.LastUsedAt),
 	}, missing(err, "personal token")
 }
 
@@ -164,7 +164,7 @@ func (Accounts) SeePersonalToken(ctx context.Context, tx access.Tx, id string, n
 func (Accounts) PersonalTokens(ctx context.Context, tx access.Tx, userID string, page workspace.Page) ([]workspace.PersonalToken, error) {
 	rows, err := on(tx).PersonalTokens(ctx, userID, page.After, int32(page.Limit))
 	return each(rows, func(r gen.PersonalTokensRow) workspace.PersonalToken {
-		return workspace.PersonalToken{ID: r.ID, Name: r.Name, CreatedAt: moment(r.CreatedAt), LastUsedAt: moment(r.LastUsedAt)}
+		return workspace.PersonalToken{ID: r.ID, Name: r.Name, CreatedAt: timeOf(r.CreatedAt), LastUsedAt: timeOf(r.LastUsedAt)}
 	}), err
 }
 
@@ -187,7 +187,7 @@ func (Accounts) InvitationByToken(ctx context.Context, tx access.Tx, token acces
 	return workspace.Invitation{
 		User:      workspace.User{ID: r.UserID, Email: r.Email, Name: r.Name, Disabled: r.DisabledAt != 0},
 		Workspace: workspace.Named{ID: r.WorkspaceID, Name: r.WorkspaceName},
-		ExpiresAt: moment(r.ExpiresAt), Used: r.UsedAt != 0,
+		ExpiresAt: timeOf(r.ExpiresAt), Used: r.UsedAt != 0,
 	}, missing(err, "invitation")
 }
 

@@ -55,7 +55,7 @@ func (Changes) Changes(ctx context.Context, tx access.Tx, in workspace.Scope, f 
 		LEFT JOIN users u ON u.id = e.user_id
 		LEFT JOIN connections c ON c.id = e.connection_id AND c.workspace_id = e.workspace_id
 		WHERE e.workspace_id = ? AND e.id > ? AND e.created_at >= ? AND e.type <> 'note.left'`,
-		in.WorkspaceID, page.After, milliseconds(f.Since))
+		in.WorkspaceID, page.After, msOf(f.Since))
 	switch f.By {
 	case "me":
 		s.add(` AND e.connection_id = ?`, f.ConnectionID)
@@ -84,7 +84,7 @@ func (Changes) Changes(ctx context.Context, tx access.Tx, in workspace.Scope, f 
 		if err != nil {
 			return nil, fmt.Errorf("read change: %w", err)
 		}
-		c.What, c.Kind, c.At = workspace.ChangeWord(eventType), access.KindNote, moment(at)
+		c.What, c.Kind, c.At = workspace.ChangeWord(eventType), access.KindNote, timeOf(at)
 		if eventType == "connection.added_to_project" {
 			c.Kind = access.KindProject
 		}

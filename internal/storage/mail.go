@@ -21,7 +21,7 @@ func (Mails) AddMail(ctx context.Context, tx access.Tx, m workspace.Mail) error 
 	return on(tx).AddMail(ctx, gen.AddMailParams{
 		ID: m.ID, WorkspaceID: m.WorkspaceID, SessionID: m.SessionID, TaskID: m.TaskID, FromKind: string(m.FromKind), FromID: m.FromID,
 		ToAgent: m.ToAgent, ToConnection: m.ToConnection, Internal: number(m.Internal), ReplyTo: m.ReplyTo, Subject: m.Subject, Body: m.Body,
-		CreatedAt: milliseconds(m.CreatedAt),
+		CreatedAt: msOf(m.CreatedAt),
 	})
 }
 
@@ -65,7 +65,7 @@ func mailOf(r gen.SessionMailRow) workspace.Mail {
 	m := workspace.Mail{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, SessionID: r.SessionID, TaskID: r.TaskID, FromKind: workspace.SenderKind(r.FromKind), FromID: r.FromID,
 		ToAgent: r.ToAgent, ToConnection: r.ToConnection, ToName: r.ToName, ToSlug: r.ToSlug, Internal: r.Internal != 0, ReplyTo: r.ReplyTo,
-		Subject: r.Subject, Body: r.Body, CreatedAt: moment(r.CreatedAt),
+		Subject: r.Subject, Body: r.Body, CreatedAt: timeOf(r.CreatedAt),
 	}
 	switch m.FromKind {
 	case workspace.FromAgent:
@@ -81,7 +81,7 @@ func mailOf(r gen.SessionMailRow) workspace.Mail {
 // AgentMail is workspace.MailStore.AgentMail.
 func (Mails) AgentMail(ctx context.Context, tx access.Tx, t workspace.Task, agent string, until time.Time, limit int) ([]workspace.Mail, error) {
 	rows, err := on(tx).AgentMail(ctx, gen.AgentMailParams{
-		SessionID: t.SessionID, Until: milliseconds(until), TaskID: t.ID, Agent: agent, Behind: t.ConnectionID, Most: int32(limit),
+		SessionID: t.SessionID, Until: msOf(until), TaskID: t.ID, Agent: agent, Behind: t.ConnectionID, Most: int32(limit),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list mail of agent: %w", err)

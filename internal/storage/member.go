@@ -31,7 +31,7 @@ func (Members) RenameWorkspace(ctx context.Context, tx access.Tx, id, name strin
 func (Members) TeamsOf(ctx context.Context, tx access.Tx, userID string, page workspace.Page) ([]workspace.Team, error) {
 	rows, err := on(tx).WorkspacesOf(ctx, userID, page.After, int32(page.Limit))
 	return each(rows, func(r gen.WorkspacesOfRow) workspace.Team {
-		return workspace.Team{ID: r.ID, Name: r.Name, Role: access.Role(r.Role), CreatedAt: moment(r.CreatedAt)}
+		return workspace.Team{ID: r.ID, Name: r.Name, Role: access.Role(r.Role), CreatedAt: timeOf(r.CreatedAt)}
 	}), err
 }
 
@@ -52,7 +52,7 @@ func (Members) Member(ctx context.Context, tx access.Tx, workspaceID, userID str
 
 func memberOf(r gen.MemberRow) workspace.Member {
 	return workspace.Member{
-		ID: r.ID, Name: r.Name, Email: r.Email, Role: access.Role(r.Role), Invited: r.Invited, JoinedAt: moment(r.CreatedAt),
+		ID: r.ID, Name: r.Name, Email: r.Email, Role: access.Role(r.Role), Invited: r.Invited, JoinedAt: timeOf(r.CreatedAt),
 	}
 }
 

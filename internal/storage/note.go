@@ -39,7 +39,7 @@ func (Notes) NoteOutline(ctx context.Context, tx access.Tx, key workspace.NoteKe
 	}
 	for i, r := range rows {
 		n.Tabs[i] = workspace.NoteTab{
-			ID: r.TabID, Title: r.TabTitle, Version: r.TabVersion, Chars: r.TabChars, UpdatedAt: moment(r.TabUpdatedAt),
+			ID: r.TabID, Title: r.TabTitle, Version: r.TabVersion, Chars: r.TabChars, UpdatedAt: timeOf(r.TabUpdatedAt),
 			UpdatedBy: workspace.Author{UserID: r.TabUpdatedBy, UserName: r.TabUserName, ConnectionID: r.TabUpdatedVia, ConnectionName: r.TabConnectionName},
 		}
 	}
@@ -69,7 +69,7 @@ func (Notes) NoteTab(ctx context.Context, tx access.Tx, key workspace.NoteKey, t
 		return workspace.NoteTab{}, false, err
 	}
 	return workspace.NoteTab{
-		ID: r.ID, Title: r.Title, Version: r.Version, Chars: r.Chars, Markdown: r.Markdown, UpdatedAt: moment(r.UpdatedAt),
+		ID: r.ID, Title: r.Title, Version: r.Version, Chars: r.Chars, Markdown: r.Markdown, UpdatedAt: timeOf(r.UpdatedAt),
 		UpdatedBy: workspace.Author{UserID: r.UpdatedBy, UserName: r.UserName, ConnectionID: r.UpdatedVia, ConnectionName: r.ConnectionName},
 	}, true, nil
 }
@@ -83,7 +83,7 @@ func (Notes) NoteTabVersion(ctx context.Context, tx access.Tx, key workspace.Not
 		return workspace.NoteTabVersion{}, false, err
 	}
 	return workspace.NoteTabVersion{
-		Version: r.Version, Chars: r.Chars, Markdown: r.Markdown, CreatedAt: moment(r.CreatedAt),
+		Version: r.Version, Chars: r.Chars, Markdown: r.Markdown, CreatedAt: timeOf(r.CreatedAt),
 		CreatedBy: workspace.Author{UserID: r.CreatedBy, UserName: r.UserName, ConnectionID: r.CreatedVia, ConnectionName: r.ConnectionName},
 	}, true, nil
 }
@@ -99,7 +99,7 @@ func (Notes) NoteTabVersions(ctx context.Context, tx access.Tx, key workspace.No
 	versions := make([]workspace.NoteTabVersion, len(rows))
 	for i, r := range rows {
 		versions[i] = workspace.NoteTabVersion{
-			Version: r.Version, Chars: r.Chars, CreatedAt: moment(r.CreatedAt),
+			Version: r.Version, Chars: r.Chars, CreatedAt: timeOf(r.CreatedAt),
 			CreatedBy: workspace.Author{UserID: r.CreatedBy, UserName: r.UserName, ConnectionID: r.CreatedVia, ConnectionName: r.ConnectionName},
 		}
 	}
@@ -115,7 +115,7 @@ func (Notes) NoteVersion(ctx context.Context, tx access.Tx, key workspace.NoteKe
 		return workspace.NoteVersion{}, false, err
 	}
 	v := workspace.NoteVersion{
-		Version: r.Version, ProjectID: r.ProjectID, Title: r.Title, Archived: r.Archived != 0, CreatedAt: moment(r.CreatedAt),
+		Version: r.Version, ProjectID: r.ProjectID, Title: r.Title, Archived: r.Archived != 0, CreatedAt: timeOf(r.CreatedAt),
 		CreatedBy: workspace.Author{UserID: r.CreatedBy, ConnectionID: r.CreatedVia},
 	}
 	if err := json.Unmarshal([]byte(r.Tabs), &v.Tabs); err != nil {
@@ -141,9 +141,9 @@ func (Notes) HoldNote(ctx context.Context, tx access.Tx, key workspace.NoteKey, 
 func (s Notes) InsertNote(ctx context.Context, tx access.Tx, n workspace.NoteOutline) error {
 	err := on(tx).InsertNote(ctx, gen.InsertNoteParams{
 		ID: n.ID, WorkspaceID: n.WorkspaceID, ProjectID: n.ProjectID, Title: n.Title, Version: n.Version,
-		LocalOnly: number(n.LocalOnly), HasAcl: number(n.HasACL), ArchivedAt: milliseconds(n.ArchivedAt),
-		CreatedAt: milliseconds(n.CreatedAt), CreatedBy: n.CreatedBy,
-		UpdatedAt: milliseconds(n.UpdatedAt), UpdatedBy: n.UpdatedBy, UpdatedVia: n.UpdatedVia,
+		LocalOnly: number(n.LocalOnly), HasAcl: number(n.HasACL), ArchivedAt: msOf(n.ArchivedAt),
+		CreatedAt: msOf(n.CreatedAt), CreatedBy: n.CreatedBy,
+		UpdatedAt: msOf(n.UpdatedAt), UpdatedBy: n.UpdatedBy, UpdatedVia: n.UpdatedVia,
 	})
 	if err != nil {
 		return fmt.Errorf("insert note: %w", err)
@@ -160,7 +160,7 @@ func (s Notes) InsertNote(ctx context.Context, tx access.Tx, n workspace.NoteOut
 // UpdateNote is workspace.NoteStore.UpdateNote.
 func (Notes) UpdateNote(ctx context.Context, tx access.Tx, key workspace.NoteKey, n workspace.Note, was int64) (bool, error) {
 	rows, err := on(tx).UpdateNote(ctx, gen.UpdateNoteParams{
-		Title: n.Title, ToProjectID: n.ProjectID, ArchivedAt: milliseconds(n.ArchivedAt), Version: n.Version,
+		Title: n.Title, ToProjectID: n.ProjectID, ArchivedAt: msOf(n.ArchivedAt), Version: n.Version,
 		ID: key.NoteID, WorkspaceID: key.WorkspaceID, ProjectID: key.ProjectID, Was: was,
 	})
 	if err != nil {
@@ -203,7 +203,7 @@ func (Notes) DeleteNote(ctx context.Context, tx access.Tx, key workspace.NoteKey
 func (Notes) InsertNoteTab(ctx context.Context, tx access.Tx, key workspace.NoteKey, t workspace.NoteTab, position int) error {
 	rows, err := on(tx).InsertNoteTab(ctx, gen.InsertNoteTabParams{
 		ID: t.ID, Title: t.Title, Position: int64(position), Version: t.Version, Chars: t.Chars, Markdown: t.Markdown,
-		UpdatedAt: milliseconds(t.UpdatedAt), UpdatedBy: t.UpdatedBy.UserID, UpdatedVia: t.UpdatedBy.ConnectionID,
+		UpdatedAt: msOf(t.UpdatedAt), UpdatedBy: t.UpdatedBy.UserID, UpdatedVia: t.UpdatedBy.ConnectionID,
 		NoteID: key.NoteID, WorkspaceID: key.WorkspaceID, ProjectID: key.ProjectID,
 	})
 	if err := oneRow(rows, err, "insert tab"); err != nil {
@@ -232,7 +232,7 @@ func (Notes) PlaceNoteTab(ctx context.Context, tx access.Tx, key workspace.NoteK
 func (Notes) SaveNoteTab(ctx context.Context, tx access.Tx, key workspace.NoteKey, t workspace.NoteTab, was int64) (bool, error) {
 	rows, err := on(tx).UpdateNoteTab(ctx, gen.UpdateNoteTabParams{
 		Version: t.Version, Chars: t.Chars, Markdown: t.Markdown,
-		UpdatedAt: milliseconds(t.UpdatedAt), UpdatedBy: t.UpdatedBy.UserID, UpdatedVia: t.UpdatedBy.ConnectionID,
+		UpdatedAt: msOf(t.UpdatedAt), UpdatedBy: t.UpdatedBy.UserID, UpdatedVia: t.UpdatedBy.ConnectionID,
 		TabID: t.ID, Was: was, NoteID: key.NoteID, WorkspaceID: key.WorkspaceID, ProjectID: key.ProjectID,
 	})
 	if err != nil {
@@ -262,9 +262,9 @@ func (Notes) DeleteNoteTab(ctx context.Context, tx access.Tx, key workspace.Note
 func noteOf(r gen.Note) workspace.Note {
 	return workspace.Note{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, ProjectID: r.ProjectID, Title: r.Title, Version: r.Version,
-		LocalOnly: r.LocalOnly != 0, HasACL: r.HasAcl != 0, ArchivedAt: moment(r.ArchivedAt),
-		CreatedAt: moment(r.CreatedAt), CreatedBy: r.CreatedBy,
-		UpdatedAt: moment(r.UpdatedAt), UpdatedBy: r.UpdatedBy, UpdatedVia: r.UpdatedVia,
+		LocalOnly: r.LocalOnly != 0, HasACL: r.HasAcl != 0, ArchivedAt: timeOf(r.ArchivedAt),
+		CreatedAt: timeOf(r.CreatedAt), CreatedBy: r.CreatedBy,
+		UpdatedAt: timeOf(r.UpdatedAt), UpdatedBy: r.UpdatedBy, UpdatedVia: r.UpdatedVia,
 	}
 }
 

@@ -47,7 +47,7 @@ func projectOf(r gen.ProjectsOfPersonRow) workspace.Project {
 	return workspace.Project{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Private: r.Private != 0,
 		Owner: workspace.Named{ID: r.OwnerID, Name: r.OwnerName}, Version: r.Version,
-		ArchivedAt: moment(r.ArchivedAt), CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+		ArchivedAt: timeOf(r.ArchivedAt), CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
@@ -70,7 +70,7 @@ func (Projects) PeopleOfProject(ctx context.Context, tx access.Tx, workspaceID, 
 		ProjectID: projectID, WorkspaceID: workspaceID, After: page.After, Most: int32(page.Limit),
 	})
 	return each(rows, func(r gen.PeopleOfProjectRow) workspace.Member {
-		return workspace.Member{ID: r.ID, Name: r.Name, Email: r.Email, Role: access.Role(r.Role), JoinedAt: moment(r.CreatedAt)}
+		return workspace.Member{ID: r.ID, Name: r.Name, Email: r.Email, Role: access.Role(r.Role), JoinedAt: timeOf(r.CreatedAt)}
 	}), err
 }
 

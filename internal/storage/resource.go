@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/osfoundry/osfoundry/internal/access"
 	"github.com/osfoundry/osfoundry/internal/storage/gen"
@@ -86,7 +85,7 @@ func scanResource(kind access.Kind) func(scan func(...any) error) (workspace.Res
 		r := workspace.Resource{Kind: kind}
 		var archivedAt, updatedAt int64
 		err := scan(&r.ID, &r.Title, &r.Version, &archivedAt, &updatedAt)
-		r.ArchivedAt, r.UpdatedAt = moment(archivedAt), moment(updatedAt)
+		r.ArchivedAt, r.UpdatedAt = timeOf(archivedAt), timeOf(updatedAt)
 		return r, err
 	}
 }
@@ -126,7 +125,7 @@ func (Resources) NoteText(ctx context.Context, tx access.Tx, workspaceID, noteID
 	}
 	note := workspace.Note{
 		ID: noteID, WorkspaceID: workspaceID, ProjectID: head.ProjectID, Title: head.Title, Version: head.Version,
-		ArchivedAt: moment(head.ArchivedAt), UpdatedAt: moment(head.UpdatedAt),
+		ArchivedAt: timeOf(head.ArchivedAt), UpdatedAt: timeOf(head.UpdatedAt),
 	}
 	rows, err := q.NoteTabTexts(ctx, int32(chars), workspaceID, noteID)
 	if err != nil {
@@ -137,20 +136,4 @@ func (Resources) NoteText(ctx context.Context, tx access.Tx, workspaceID, noteID
 		tabs[i] = workspace.NoteTab{ID: r.ID, Title: r.Title, Version: r.Version, Chars: r.Chars, Markdown: r.Markdown}
 	}
 	return note, tabs, nil
-}
-
-// moment is a time that was kept as Unix milliseconds, with 0 for never.
-func moment(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
-}
-
-// milliseconds is how a time is kept.
-func milliseconds(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
 }

@@ -29,7 +29,7 @@ func (Rounds) AddRound(ctx context.Context, tx access.Tx, t workspace.Task, numb
 // BeginRound is workspace.RoundStore.BeginRound.
 func (Rounds) BeginRound(ctx context.Context, tx access.Tx, taskID string, number int64, node string, now time.Time) (b workspace.Begun, started, ok bool, err error) {
 	q := on(tx)
-	n, err := q.StartTask(ctx, milliseconds(now), taskID, number)
+	n, err := q.StartTask(ctx, msOf(now), taskID, number)
 	if err != nil {
 		return b, false, false, err
 	}
@@ -38,7 +38,7 @@ func (Rounds) BeginRound(ctx context.Context, tx access.Tx, taskID string, numbe
 			return b, false, false, err
 		}
 	}
-	row, err := q.BeginRound(ctx, gen.BeginRoundParams{Node: node, Now: milliseconds(now), TaskID: taskID, Number: number})
+	row, err := q.BeginRound(ctx, gen.BeginRoundParams{Node: node, Now: msOf(now), TaskID: taskID, Number: number})
 	if found, err := foundRow(err, "begin round"); !found {
 		return b, false, false, err
 	}
@@ -61,7 +61,7 @@ func toRun(ctx context.Context, q *gen.Queries, taskID string, b *workspace.Begu
 		ID: r.ID, WorkspaceID: r.WorkspaceID, SessionID: r.SessionID, HandoffID: r.HandoffID.String, ConnectionID: r.ConnectionID, UserID: r.UserID,
 		Goal: r.Goal, MaxRounds: r.MaxRounds, Type: workspace.SessionType(r.Type), State: workspace.TaskState(r.State), Reason: r.Reason,
 		Rounds: r.Rounds, ToolCalls: r.ToolCalls, Tokens: r.Tokens, Spent: spent(r.Millis), Result: r.Result, ResultBy: r.ResultBy, Chars: r.Chars,
-		CreatedAt: moment(r.CreatedAt), StartedAt: moment(r.StartedAt), EndedAt: moment(r.EndedAt), StoppedBy: r.StoppedBy,
+		CreatedAt: timeOf(r.CreatedAt), StartedAt: timeOf(r.StartedAt), EndedAt: timeOf(r.EndedAt), StoppedBy: r.StoppedBy,
 	}
 	if err := readTaskSetup(r.Agents, r.Done, &b.Task); err != nil {
 		return err
@@ -74,8 +74,8 @@ func toRun(ctx context.Context, q *gen.Queries, taskID string, b *workspace.Begu
 	b.Session = workspace.Session{
 		ID: s.ID, WorkspaceID: s.WorkspaceID, ProjectID: s.ProjectID, Type: workspace.SessionType(s.Type), Title: s.Title, OwnerID: s.OwnerID,
 		Version: s.Version, MaxRounds: s.MaxRounds, Budget: workspace.Budget{Rounds: s.DayRounds, Tokens: s.DayTokens, Minutes: s.DayMinutes},
-		LocalOnly: s.LocalOnly != 0, HasACL: s.HasAcl != 0, ArchivedAt: moment(s.ArchivedAt),
-		CreatedAt: moment(s.CreatedAt), CreatedBy: s.CreatedBy, UpdatedAt: moment(s.UpdatedAt), UpdatedBy: s.UpdatedBy,
+		LocalOnly: s.LocalOnly != 0, HasACL: s.HasAcl != 0, ArchivedAt: timeOf(s.ArchivedAt),
+		CreatedAt: timeOf(s.CreatedAt), CreatedBy: s.CreatedBy, UpdatedAt: timeOf(s.UpdatedAt), UpdatedBy: s.UpdatedBy,
 	}
 	return readSessionSetup(s.Agents, s.Done, &b.Session)
 }
@@ -97,7 +97,7 @@ func (Rounds) RoundsOf(ctx context.Context, tx access.Tx, taskID string) ([]work
 
 // MarkEffect is workspace.RoundStore.MarkEffect.
 func (Rounds) MarkEffect(ctx context.Context, tx access.Tx, ref access.RoundRef, now time.Time) (bool, error) {
-	n, err := on(tx).MarkEffect(ctx, gen.MarkEffectParams{Now: milliseconds(now), TaskID: ref.TaskID, Number: ref.Number, Attempt: ref.Attempt})
+	n, err := on(tx).MarkEffect(ctx, gen.MarkEffectParams{Now: msOf(now), TaskID: ref.TaskID, Number: ref.Number, Attempt: ref.Attempt})
 	return n == 1, err
 }
 
@@ -130,7 +130,7 @@ func (Rounds) EndRound(ctx context.Context, tx access.Tx, ref access.RoundRef, e
 	return onHeldTask(ctx, tx, ref, use, func(q *gen.Queries) (int64, error) {
 		return q.EndRound(ctx, gen.EndRoundParams{
 			State: string(end.State), Text: end.Text, Calls: calls, Model: end.Model, TokensIn: end.TokensIn, TokensOut: end.TokensOut,
-			Reason: end.Reason, Now: milliseconds(now), TaskID: ref.TaskID, Number: ref.Number, Attempt: ref.Attempt,
+			Reason: end.Reason, Now: msOf(now), TaskID: ref.TaskID, Number: ref.Number, Attempt: ref.Attempt,
 		})
 	})
 }
@@ -181,7 +181,7 @@ func (Rounds) EndTask(ctx context.Context, tx access.Tx, taskID string, end work
 	q := on(tx)
 	n, err := q.EndTask(ctx, gen.EndTaskParams{
 		State: string(end.State), Reason: end.Reason, Result: end.Result, ResultBy: end.ResultBy, Chars: int64(utf8.RuneCountInString(end.Result)),
-		Now: milliseconds(now), ID: taskID,
+		Now: msOf(now), ID: taskID,
 	})
 	if err != nil || n == 0 {
 		return false, err
@@ -190,7 +190,7 @@ func (Rounds) EndTask(ctx context.Context, tx access.Tx, taskID string, end work
 	if end.State == workspace.TaskFailed {
 		state = workspace.RoundFailed
 	}
-	return true, q.CloseRounds(ctx, gen.CloseRoundsParams{State: string(state), Reason: end.Reason, Now: milliseconds(now), TaskID: taskID})
+	return true, q.CloseRounds(ctx, gen.CloseRoundsParams{State: string(state), Reason: end.Reason, Now: msOf(now), TaskID: taskID})
 }
 
 // TaskPlace is workspace.RoundStore.TaskPlace.
@@ -236,8 +236,8 @@ func roundsOf(rows []gen.Round) ([]workspace.Round, error) {
 func roundOf(r gen.Round) (workspace.Round, error) {
 	round := workspace.Round{
 		TaskID: r.TaskID, Number: r.Number, WorkspaceID: r.WorkspaceID, SessionID: r.SessionID, Agent: r.Agent, State: workspace.RoundState(r.State),
-		Attempt: r.Attempt, Faults: r.Faults, Node: r.Node, EffectAt: moment(r.EffectAt), Text: r.Text, Model: r.Model,
-		TokensIn: r.TokensIn, TokensOut: r.TokensOut, Reason: r.Reason, StartedAt: moment(r.StartedAt), EndedAt: moment(r.EndedAt),
+		Attempt: r.Attempt, Faults: r.Faults, Node: r.Node, EffectAt: timeOf(r.EffectAt), Text: r.Text, Model: r.Model,
+		TokensIn: r.TokensIn, TokensOut: r.TokensOut, Reason: r.Reason, StartedAt: timeOf(r.StartedAt), EndedAt: timeOf(r.EndedAt),
 	}
 	if err := json.Unmarshal([]byte(r.Calls), &round.Calls); err != nil {
 		return workspace.Round{}, fmt.Errorf("calls of round %d of task %s: %w", r.Number, r.TaskID, err)

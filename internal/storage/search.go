@@ -212,7 +212,7 @@ func (Search) FindNotes(ctx context.Context, tx access.Tx, in workspace.Scope, q
 	s.add(`, best AS (SELECT h.*, n.project_id, n.title, n.version, n.updated_at,
 			ROW_NUMBER() OVER (PARTITION BY h.note_id ORDER BY h.rank, h.tab_id) AS nth
 		FROM hits h JOIN notes n ON n.id = h.note_id
-		WHERE n.archived_at = 0 AND n.updated_at > ? AND `, milliseconds(q.UpdatedAfter))
+		WHERE n.archived_at = 0 AND n.updated_at > ? AND `, msOf(q.UpdatedAfter))
 	visible(&s, in)
 	s.add(`)
 		SELECT b.note_id, b.project_id, b.title, b.version, b.updated_at, b.tab_id, COALESCE((
@@ -231,7 +231,7 @@ func (Search) FindNotes(ctx context.Context, tx access.Tx, in workspace.Scope, q
 		if err := rows.Scan(&h.NoteID, &h.ProjectID, &h.Title, &h.Version, &updated, &h.TabID, &h.Markdown); err != nil {
 			return nil, fmt.Errorf("read search hit: %w", err)
 		}
-		h.UpdatedAt = moment(updated)
+		h.UpdatedAt = timeOf(updated)
 		hits = append(hits, h)
 	}
 	return hits, rows.Err()

@@ -28,7 +28,7 @@ func (Tasks) AddTask(ctx context.Context, tx access.Tx, t workspace.Task, agent 
 	n, err := on(tx).AddTask(ctx, gen.AddTaskParams{
 		ID: t.ID, WorkspaceID: t.WorkspaceID, SessionID: t.SessionID, HandoffID: sql.NullString{String: t.HandoffID, Valid: t.HandoffID != ""},
 		ConnectionID: t.ConnectionID, UserID: t.UserID, Goal: t.Goal, MaxRounds: t.MaxRounds, Agents: agents, Done: done, Type: string(t.Type),
-		CreatedAt: milliseconds(t.CreatedAt),
+		CreatedAt: msOf(t.CreatedAt),
 	})
 	if err != nil || n == 0 {
 		return false, err
@@ -63,7 +63,7 @@ func listedTask(r gen.TasksOfSessionRow) workspace.ListedTask {
 		ID: r.ID, WorkspaceID: r.WorkspaceID, SessionID: r.SessionID, HandoffID: r.HandoffID, ConnectionID: r.ConnectionID, UserID: r.UserID,
 		Goal: r.Goal, MaxRounds: r.MaxRounds, Type: workspace.SessionType(r.Type), State: workspace.TaskState(r.State), Reason: r.Reason,
 		Rounds: r.Rounds, ToolCalls: r.ToolCalls, Tokens: r.Tokens, Spent: spent(r.Millis), ResultBy: r.ResultBy, Chars: r.Chars,
-		CreatedAt: moment(r.CreatedAt), StartedAt: moment(r.StartedAt), EndedAt: moment(r.EndedAt), StoppedBy: r.StoppedBy,
+		CreatedAt: timeOf(r.CreatedAt), StartedAt: timeOf(r.StartedAt), EndedAt: timeOf(r.EndedAt), StoppedBy: r.StoppedBy,
 	}
 	for _, who := range []struct {
 		to       *workspace.Named
@@ -117,13 +117,13 @@ func (Tasks) TaskRounds(ctx context.Context, tx access.Tx, key workspace.TaskKey
 func (Tasks) StopTask(ctx context.Context, tx access.Tx, key workspace.TaskKey, userID, reason string, now time.Time) (bool, error) {
 	q := on(tx)
 	n, err := q.StopTask(ctx, gen.StopTaskParams{
-		Reason: reason, Now: milliseconds(now), UserID: userID, ID: key.TaskID, SessionID: key.SessionID, WorkspaceID: key.WorkspaceID,
+		Reason: reason, Now: msOf(now), UserID: userID, ID: key.TaskID, SessionID: key.SessionID, WorkspaceID: key.WorkspaceID,
 	})
 	if err != nil || n == 0 {
 		return false, err
 	}
 	return true, q.CloseRounds(ctx, gen.CloseRoundsParams{
-		State: string(workspace.RoundStopped), Reason: reason, Now: milliseconds(now), TaskID: key.TaskID,
+		State: string(workspace.RoundStopped), Reason: reason, Now: msOf(now), TaskID: key.TaskID,
 	})
 }
 
