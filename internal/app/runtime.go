@@ -173,7 +173,7 @@ func (s *providers) Local(ctx context.Context, workspaceID, name string) (local 
 		return true, nil
 	}
 	err = s.work.Read(ctx, func(tx access.Tx) error {
-		p, _, ok, err := s.configured.Open(ctx, tx, workspaceID, name)
+		p, ok, err := s.configured.Configured(ctx, tx, workspaceID, name)
 		if err != nil || !ok {
 			local = false
 			return err

@@ -207,6 +207,12 @@ func (s *Providers) Delete(ctx context.Context, tx access.Tx, p access.Permit, n
 	return s.record(ctx, tx, p, "provider.deleted", name)
 }
 
+// Configured is a provider without its key, for whoever needs to know where turns
+// are taken; ok is false if the workspace has no such provider.
+func (s *Providers) Configured(ctx context.Context, tx access.Tx, workspaceID, name string) (p Provider, ok bool, err error) {
+	return s.store.Provider(ctx, tx, workspaceID, name)
+}
+
 // Open gives a provider with its key to whoever takes turns of it. No answer to
 // anybody may hold the key; ok is false if the workspace has no such provider.
 func (s *Providers) Open(ctx context.Context, tx access.Tx, workspaceID, name string) (p Provider, key string, ok bool, err error) {
